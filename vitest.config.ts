@@ -1,0 +1,25 @@
+import { defineConfig } from "vitest/config";
+
+const MINUTE_MS = 60_000;
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: "unit",
+          include: ["contracts/src/**/*.test.ts", "factory/src/**/*.test.ts", "probes/**/*.test.ts", "scripts/**/*.test.ts"],
+        },
+      },
+      {
+        test: {
+          name: "integration",
+          include: ["factory/test/integration/**/*.test.ts"],
+          testTimeout: 2 * MINUTE_MS,
+          hookTimeout: 2 * MINUTE_MS,
+          maxWorkers: 2,
+        },
+      },
+    ],
+  },
+});
