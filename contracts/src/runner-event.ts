@@ -55,7 +55,13 @@ export const RUNNER_PAYLOADS = {
     checkpoint: z.string().optional(),
   }),
   phase_end: z.object({ status: z.enum(["done", "failed", "cancelled", "interrupted"]), attempts: z.number().int(), ...RUN_TOTALS }),
-  phase_reopen: z.object({ reason: z.string(), label: z.string() }),
+  phase_reopen: z.object({
+    reason: z.string(),
+    label: z.string(),
+    /** The how-manieth correction of this label, of how many at most. */
+    round: z.number().int().optional(),
+    of: z.number().int().optional(),
+  }),
   run_waiting: z.object({ reason: z.enum(["question", "ceiling", "trust", "approval"]), question: z.string().optional() }),
   run_resumed: z.object({ by: z.string(), answer: z.string().optional() }),
   run_finish: z.object({

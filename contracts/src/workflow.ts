@@ -41,12 +41,18 @@ export interface Run {
   /** Runs `fn` once; never retried. `onInterrupt` says what happens when our own crash interrupts it. Default "person". */
   code(name: string, fn: (run: Run, signal: AbortSignal) => Promise<Json>, options?: CodeOptions): Promise<Json>;
   /** A further attempt of a finished agent phase, in its session, billed to `label`. */
-  correct(phase: string, reason: string, options: { label: string }): Promise<PhaseResult>;
+  correct(phase: string, reason: string, options: CorrectOptions): Promise<PhaseResult>;
   /** Puts a question to the operator and waits for the answer. */
   ask(question: string): Promise<string>;
   /** Ends the phase (or the run, between phases) as failed, with this reason. */
   fail(reason: string): never;
   log(message: string): void;
+}
+
+export interface CorrectOptions {
+  readonly label: string;
+  /** How many corrections of this label the workflow allows: shown as `validation-repair 1/3`. */
+  readonly of?: number;
 }
 
 export interface CodeOptions {

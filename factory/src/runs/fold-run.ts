@@ -240,7 +240,7 @@ function endAttempt(phase: FoldedPhase, ts: string, end: RunnerPayload<"phase_at
     calls: end.calls ?? [],
     ...toMoney(end),
   });
-  if (phase.kind === "agent") Object.assign(phase, sumMoney(phase.attempts));
+  if (phase.kind === "agent") Object.assign(phase, sumMoney(phase.attempts.filter((candidate) => candidate.status !== "running")));
 }
 
 /** Totals of a run that has not finished: the sum over its agent phases. */

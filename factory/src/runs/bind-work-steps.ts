@@ -1,0 +1,31 @@
+import { updateRun } from "./run.sql.ts";
+import type { ExecuteDeps } from "./execute-deps.ts";
+import type { RunState } from "./run-state.ts";
+import type { WorkProject } from "./workbench.ts";
+import type { WorkSteps } from "./workflows/work-steps.ts";
+
+const AUTHOR = "Atlas";
+
+/** The code phases of the built-in workflows, bound to one run. */
+export function bindWorkSteps(state: RunState, project: WorkProject, deps: ExecuteDeps): WorkSteps {
+  const { runId, input } = state.row;
+  return {
+    validationAttempts: project.validationAttempts,
+    async openWorktree(signal) {
+      const { path, branch, baseSha, uncommittedChanges } = await deps.workbench.open(project, runId, signal);
+      state.cwd = path;
+      await updateRun(deps.db, state.lease, { worktree: path, branch, baseSha });
+      return { path, branch, baseSha, uncommittedChanges, baseBranch: project.baseBranch };
+    },
+    validate: (signal) => deps.workbench.validate({ project, cwd: state.cwd, runId, request: input }, signal),
+    async commit(signal) {
+      const phaseId = [...state.agentPhases.values()].at(-1)?.phaseId ?? `${runId}-01`;
+      const author = `${AUTHOR} (${state.harness})`;
+      const { commit, files } = await deps.workbench.commit({ cwd: state.cwd, runId, phaseId, request: input, author }, signal);
+      await updateRun(deps.db, state.lease, { commitSha: commit });
+      return { commit, files };
+    },
+    hasChanges: (signal) => deps.workbench.hasChanges(state.cwd, signal),
+    isCommitted: async () => (await deps.workbench.findCommit(state.cwd, runId)) !== undefined,
+  };
+}

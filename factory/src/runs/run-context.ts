@@ -1,0 +1,60 @@
+import type { Run } from "@harnais/contracts/workflow.ts";
+import type { ExecuteDeps } from "./execute-deps.ts";
+import { correctAgentPhase, runAgentPhase } from "./run-agent-phase.ts";
+import { runCodePhase } from "./run-code-phase.ts";
+import { PhaseFailure } from "./run-failures.ts";
+import type { RunState } from "./run-state.ts";
+
+/** The `run` that a workflow gets (D1). */
+export function createRunContext(state: RunState, deps: ExecuteDeps): Run {
+  const run: Run = {
+    id: state.row.runId,
+    input: state.row.input,
+    project: {
+      id: state.project.id,
+      name: state.project.name,
+      baseBranch: state.project.baseBranch,
+      validation: state.project.validation,
+    },
+    get cwd() {
+      return state.cwd;
+    },
+    results: state.results,
+    sessions: state.sessions,
+    get costUsd() {
+      return state.recorder.folded?.costUsd ?? null;
+    },
+    get tokens() {
+      return state.recorder.folded?.tokens ?? null;
+    },
+    signal: state.signal,
+    agent: (name, spec) => runAgentPhase(state, deps, { name, spec }),
+    code: (name, fn, options = {}) => runCodePhase(state, deps, { name, run, fn, options }),
+    correct: (name, reason, options) => correctAgentPhase(state, deps, { name, reason, options }),
+    ask: (question) => ask(state, deps, question),
+    fail(reason) {
+      throw new PhaseFailure(reason);
+    },
+    log(message) {
+      deps.log.info({ runId: state.row.runId, phase: state.currentPhase }, message);
+      deps.feed.publish({
+        seq: null,
+        runId: state.row.runId,
+        phaseId: null,
+        type: "log",
+        name: state.currentPhase ?? null,
+        payload: { message },
+        ts: new Date().toISOString(),
+      });
+    },
+  };
+  return run;
+}
+
+async function ask(state: RunState, deps: ExecuteDeps, question: string): Promise<string> {
+  const event = { phaseId: null, name: state.row.workflow };
+  await state.recorder.record({ ...event, type: "run_waiting", payload: { reason: "question", question } });
+  const answer = await deps.waitForAnswer(state.row.runId, state.signal);
+  await state.recorder.record({ ...event, type: "run_resumed", payload: { by: "operator", answer } });
+  return answer;
+}

@@ -1,0 +1,27 @@
+import type { FailureCause } from "@harnais/contracts/statuses.ts";
+
+/** A phase that ended as failed, with its reason: `run.fail(reason)` throws it. */
+export class PhaseFailure extends Error {
+  override readonly name = "PhaseFailure";
+  readonly failureCause: FailureCause;
+
+  constructor(reason: string, failureCause: FailureCause = "workflow") {
+    super(reason);
+    this.failureCause = failureCause;
+  }
+}
+
+/** Somebody cancelled the run: the abort reason of its signal. */
+export class RunCancelled extends Error {
+  override readonly name = "RunCancelled";
+}
+
+/** Another worker holds the run, or its row is gone: nothing more may be written for it. */
+export class LeaseLost extends Error {
+  override readonly name = "LeaseLost";
+}
+
+/** The runner's journal could not be written (disk full, read-only): no new model call may start. */
+export class JournalUnwritable extends Error {
+  override readonly name = "JournalUnwritable";
+}
