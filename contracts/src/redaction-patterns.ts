@@ -14,6 +14,8 @@ const FRESH = String.raw`(?!\[redacted:)`;
 // Prose has no digits in its words; a token nearly always has.
 const WITH_DIGIT = String.raw`(?=[A-Za-z._~+/-]{0,60}\d)`;
 const SCHEME = String.raw`(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\/\/`;
+// Also one that was a known value and is redacted by now.
+const USER = String.raw`[^\s/:@"'[]{0,200}(?:\[redacted:[a-z0-9-]{1,40}\][^\s/:@"'[]{0,200})?`;
 // Ends in the name of a secret: PASSWORD, db_password, apiKey, client-secret, accessToken.
 const SECRET_NAME = String.raw`(?:passw(?:or)?d|pwd|passphrase|secret(?:[_-]?key)?|api[_-]?key|private[_-]?key|(?:access|auth|refresh|api|id)[_-]?token)`;
 
@@ -39,7 +41,7 @@ export const REDACTION_PATTERNS: readonly RedactionPattern[] = [
   token("slack-token", String.raw`xapp-[A-Za-z0-9-]{10,}`),
   { kind: "slack-webhook", pattern: /\bhooks\.slack\.com\/(?:services|workflows|triggers)\/([A-Za-z0-9/_-]{10,200})/gi },
   token("stripe-key", String.raw`(?:[rs]k_(?:live|test)_|whsec_)[A-Za-z0-9]{16,}`),
-  token("google-key", String.raw`AIza[A-Za-z0-9_-]{35}`),
+  token("google-key", String.raw`AIza[A-Za-z0-9_-]{35,}`),
   token("google-token", String.raw`(?:ya29\.|GOCSPX-)[A-Za-z0-9_-]{20,}`),
   token("aws-key-id", String.raw`(?:AKIA|ASIA|AGPA|AIDA|AROA|AIPA|ANPA|ANVA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])`),
   {
@@ -52,21 +54,21 @@ export const REDACTION_PATTERNS: readonly RedactionPattern[] = [
   token("linear-key", String.raw`lin_(?:api|oauth)_[A-Za-z0-9_]{30,}`),
   token("notion-token", String.raw`ntn_[A-Za-z0-9]{40,}`),
   token("shopify-token", String.raw`shp(?:pa|ca|at|ss)_[A-Za-z0-9]{32,}`),
-  token("grafana-token", String.raw`(?:glc_[A-Za-z0-9+/]{32,}={0,2}|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8})`),
+  token("grafana-token", String.raw`(?:glc_[A-Za-z0-9+/]{32,}={0,2}|glsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8,})`),
   token("vault-token", String.raw`hv[sbr]\.[A-Za-z0-9_-]{40,}`),
   token("vercel-token", String.raw`vc[piark]_[A-Za-z0-9]{20,}`),
-  token("databricks-token", String.raw`dapi[A-Fa-f0-9]{32}`),
+  token("databricks-token", String.raw`dapi[A-Fa-f0-9]{32,}`),
   token("docker-token", String.raw`dckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}`),
   token("figma-token", String.raw`figd_[A-Za-z0-9_-]{40,}`),
   token("cloudflare-token", String.raw`cf(?:k|ut|at)_[A-Za-z0-9]{40,}`),
   token("tailscale-key", String.raw`tskey-[a-z]{2,20}-[A-Za-z0-9_-]{16,}`),
   { kind: "bearer", pattern: new RegExp(String.raw`\bbearer\s{1,4}${WITH_DIGIT}([A-Za-z0-9._~+/-]{16,}=*)`, "gi") },
   { kind: "basic-auth", pattern: new RegExp(String.raw`authorization${CONNECT}(?:${QUOTE})?basic\s{1,4}([A-Za-z0-9+/]{8,}=*)`, "gi") },
+  { kind: "url-password", pattern: new RegExp(String.raw`${SCHEME}${FRESH}([^\s/:@"']{8,200})(?=:x-oauth-basic@)`, "gi") },
   {
     kind: "url-password",
-    pattern: new RegExp(String.raw`${SCHEME}[^\s/:@"']{0,200}:${FRESH}([^\s/@"']{1,200})(?=@)`, "gi"),
+    pattern: new RegExp(String.raw`${SCHEME}${USER}:${FRESH}([^\s/@"']{1,200})(?=@)`, "gi"),
   },
-  { kind: "url-password", pattern: new RegExp(String.raw`${SCHEME}${FRESH}([^\s/:@"']{8,200})(?=:x-oauth-basic@)`, "gi") },
   // "password": "…", password = '…', also in escaped JSON.
   { kind: "password", pattern: new RegExp(String.raw`${SECRET_NAME}${CONNECT}${QUOTE}${FRESH}([^\s"'\\]{4,200})(?=\\{0,3}["'])`, "gi") },
   // PASSWORD=…, ?api_key=…: no space, not an expression of a program or a shell.
