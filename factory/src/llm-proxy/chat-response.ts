@@ -1,0 +1,163 @@
+import type { TokenUsage } from "@harnais/contracts/money.ts";
+import type { ResponseRecord } from "./response-record.ts";
+
+// What a chat-completions answer says about itself, read once it has ended. Foreign bytes: nothing here throws.
+
+const MAX_ID_CHARS = 200;
+const MAX_REASON_CHARS = 64;
+const MAX_TOKENS = 1_000_000_000_000;
+
+export interface ResponseFacts {
+  readonly responseId: string | null;
+  readonly modelAnswered: string | null;
+  readonly finishReason: string | null;
+  readonly usage: TokenUsage | null;
+  /** The provider ended its answer in form: `[DONE]`, a finish reason, or a whole JSON object. */
+  readonly isFinished: boolean;
+  /** At least one object of the dialect was read. */
+  readonly isReadable: boolean;
+  /** The provider reported an error inside its answer. */
+  readonly hasError: boolean;
+}
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** Facts of a streamed answer: the first event gives id and model, the last ones finish reason and usage. */
+export function readStreamFacts(record: ResponseRecord): ResponseFacts {
+  const { head, tail } = record.parts();
+  const headLines = dataLines(head);
+  const tailLines = dataLines(tail);
+  const first = findFirst(headLines);
+  const end = readEnd([...headLines, ...tailLines]);
+  return {
+    responseId: textOf(first?.["id"], MAX_ID_CHARS),
+    modelAnswered: textOf(first?.["model"], MAX_ID_CHARS),
+    ...end,
+    isFinished: end.isDone || end.finishReason !== null,
+    isReadable: first !== undefined || end.isReadable,
+  };
+}
+
+/** Facts of a whole JSON answer. */
+export function readJsonFacts(record: ResponseRecord): ResponseFacts {
+  const { head, isWhole } = record.parts();
+  const body = isWhole ? parseObject(head.toString("utf8")) : undefined;
+  const choice = firstChoice(body);
+  return {
+    responseId: textOf(body?.["id"], MAX_ID_CHARS),
+    modelAnswered: textOf(body?.["model"], MAX_ID_CHARS),
+    finishReason: textOf(choice?.["finish_reason"], MAX_REASON_CHARS),
+    usage: toUsage(body?.["usage"]),
+    isFinished: body !== undefined,
+    isReadable: body !== undefined || !isWhole,
+    hasError: isRecord(body?.["error"]),
+  };
+}
+
+/** Characters the model wrote as far as they were seen; for a long answer the unseen middle is taken in proportion. */
+export function countOutputChars(record: ResponseRecord, isStream: boolean): number {
+  const { head, tail, isWhole } = record.parts();
+  if (!isStream) return isWhole ? charsOf(parseObject(head.toString("utf8")), "message") : record.sizeBytes;
+  const seenBytes = head.length + tail.length;
+  let chars = 0;
+  for (const line of [...dataLines(head), ...dataLines(tail)]) chars += charsOf(parseObject(line), "delta");
+  return isWhole || seenBytes === 0 ? chars : Math.round((chars * record.sizeBytes) / seenBytes);
+}
+
+interface StreamEnd {
+  readonly isDone: boolean;
+  readonly finishReason: string | null;
+  readonly usage: TokenUsage | null;
+  readonly isReadable: boolean;
+  readonly hasError: boolean;
+}
+
+/** The first event that carries an id: providers may begin with comments and notices. */
+function findFirst(lines: readonly string[]): JsonObject | undefined {
+  for (const line of lines) {
+    const event = parseObject(line);
+    if (typeof event?.["id"] === "string") return event;
+  }
+  return undefined;
+}
+
+/** Reads from the end and stops as soon as both figures are known: two or three events of a normal stream. */
+function readEnd(lines: readonly string[]): StreamEnd {
+  let isDone = false;
+  let isReadable = false;
+  let hasError = false;
+  let finishReason: string | null = null;
+  let usage: TokenUsage | null = null;
+  for (const line of lines.toReversed()) {
+    if (line === "[DONE]") isDone = true;
+    const event = parseObject(line);
+    if (event === undefined) continue;
+    isReadable = true;
+    hasError ||= isRecord(event["error"]);
+    const choice = firstChoice(event);
+    usage ??= toUsage(event["usage"]) ?? toUsage(choice?.["usage"]);
+    finishReason ??= textOf(choice?.["finish_reason"], MAX_REASON_CHARS);
+    if (usage !== null && finishReason !== null) break;
+  }
+  return { isDone, finishReason, usage, isReadable, hasError };
+}
+
+/** Cached tokens are part of `prompt_tokens`: fresh input is what remains. Null when the figures are not counts. */
+function toUsage(value: unknown): TokenUsage | null {
+  if (!isRecord(value)) return null;
+  const prompt = countOf(value["prompt_tokens"]);
+  const output = countOf(value["completion_tokens"]);
+  if (prompt === undefined || output === undefined) return null;
+  const details = isRecord(value["prompt_tokens_details"]) ? value["prompt_tokens_details"] : {};
+  const outputDetails = isRecord(value["completion_tokens_details"]) ? value["completion_tokens_details"] : {};
+  // `prompt_cache_hit_tokens` is DeepSeek's word, `cached_tokens` at the top Moonshot's, `cache_write_tokens` OpenRouter's.
+  const cacheRead = countOf(details["cached_tokens"]) ?? countOf(value["prompt_cache_hit_tokens"]) ?? countOf(value["cached_tokens"]) ?? 0;
+  const cacheWrite = countOf(details["cache_write_tokens"]) ?? 0;
+  const reasoning = countOf(outputDetails["reasoning_tokens"]) ?? countOf(value["reasoning_tokens"]) ?? 0;
+  return { input: Math.max(0, prompt - cacheRead - cacheWrite), output, cacheRead, cacheWrite5m: cacheWrite, cacheWrite1h: 0, reasoning };
+}
+
+function charsOf(event: JsonObject | undefined, field: "delta" | "message"): number {
+  const choice = firstChoice(event);
+  const part = isRecord(choice?.[field]) ? choice[field] : {};
+  const texts: unknown[] = [part["content"], part["reasoning_content"], part["reasoning"]];
+  const calls: readonly unknown[] = Array.isArray(part["tool_calls"]) ? part["tool_calls"] : [];
+  for (const call of calls)
+    if (isRecord(call) && isRecord(call["function"])) texts.push(call["function"]["name"], call["function"]["arguments"]);
+  return texts.reduce((sum: number, text) => sum + (typeof text === "string" ? text.length : 0), 0);
+}
+
+function dataLines(bytes: Buffer): readonly string[] {
+  return bytes
+    .toString("utf8")
+    .split(/\r\n|\n|\r/)
+    .flatMap((line) => (line.startsWith("data:") ? [line.slice(5).trim()] : []));
+}
+
+function firstChoice(event: JsonObject | undefined): JsonObject | undefined {
+  const choices = event?.["choices"];
+  const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
+  return isRecord(choice) ? choice : undefined;
+}
+
+function parseObject(text: string): JsonObject | undefined {
+  if (!text.startsWith("{") && !text.trimStart().startsWith("{")) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    return isRecord(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function countOf(value: unknown): number | undefined {
+  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS ? value : undefined;
+}
+
+function textOf(value: unknown, maxChars: number): string | null {
+  return typeof value === "string" && value !== "" ? value.slice(0, maxChars) : null;
+}
+
+function isRecord(value: unknown): value is JsonObject {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}

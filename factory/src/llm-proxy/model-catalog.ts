@@ -1,0 +1,128 @@
+import type { Logger } from "pino";
+import { FactoryError, messageOf } from "../lib/errors.ts";
+import type { ModelRows } from "./model-rows.ts";
+import { REHEARSAL_PRICE_VERSION, toPrice } from "./price.ts";
+import { type Provider, REHEARSAL, SERVED_DIALECTS, splitModel } from "./provider.ts";
+import type { ModelCatalog, ModelInfo } from "./proxy-port.ts";
+import type { RehearsalServer } from "./rehearsal/rehearsal-server.ts";
+import type { ScenarioBook } from "./rehearsal/scenario-book.ts";
+
+// No table holds the sizes of a provider's models: small enough that a CLI compacts before today's providers refuse.
+const DEFAULT_CONTEXT_WINDOW = 128_000;
+const DEFAULT_MAX_OUTPUT_TOKENS = 32_768;
+
+/** A model and the way to it. */
+export interface ModelRoute {
+  readonly info: ModelInfo;
+  readonly dialect: Provider["dialect"];
+  /** Of the provider, without a slash at the end. */
+  readonly baseUrl: string;
+  readonly keyEnv: string | null;
+}
+
+export interface RoutedCatalog extends ModelCatalog {
+  /** @throws unknown-provider, unknown-model, bad-scenario. */
+  route(provider: string, model: string): Promise<ModelRoute>;
+}
+
+export interface CatalogParts {
+  readonly rows: ModelRows;
+  readonly scenarios: ScenarioBook;
+  readonly rehearsal: RehearsalServer;
+  readonly log: Logger;
+}
+
+/** Looks models up; while the database is away the last known answer serves. */
+export function createModelCatalog(parts: CatalogParts): RoutedCatalog {
+  const lastKnown = new Map<string, ModelRoute>();
+
+  async function route(provider: string, model: string): Promise<ModelRoute> {
+    if (provider === REHEARSAL) return routeToRehearsal(parts, model);
+    const key = `${provider}/${model}`;
+    try {
+      const found = await routeToProvider(parts.rows, provider, model);
+      lastKnown.set(key, found);
+      return found;
+    } catch (error) {
+      const known = lastKnown.get(key);
+      if (known === undefined || isUnknown(error)) throw error;
+      parts.log.warn({ model: key, error: messageOf(error) }, "the database is away: going on with the last known provider and price");
+      return known;
+    }
+  }
+
+  return {
+    route,
+    async find(model) {
+      const split = splitModel(model);
+      if (split === undefined)
+        throw new FactoryError("unknown-model", `model "${model}": write provider/id, e.g. rehearsal/demo`, { field: "model" });
+      return (await route(split.provider, split.model)).info;
+    },
+  };
+}
+
+async function routeToRehearsal({ rows, scenarios, rehearsal }: CatalogParts, name: string): Promise<ModelRoute> {
+  const scenario = scenarios.find(name);
+  const row = await rows.findProvider(REHEARSAL).catch(() => undefined);
+  if (row?.enabled === false) throw disabled(REHEARSAL);
+  const price = scenario.price === null ? null : toPrice(scenario.price);
+  return {
+    info: {
+      provider: REHEARSAL,
+      model: name,
+      price,
+      priceVersion: price === null ? null : REHEARSAL_PRICE_VERSION,
+      rehearsal: true,
+      contextWindow: scenario.contextWindow,
+      maxOutputTokens: scenario.maxOutputTokens,
+    },
+    dialect: "chat-completions",
+    baseUrl: await rehearsal.start(),
+    keyEnv: null,
+  };
+}
+
+async function routeToProvider(rows: ModelRows, name: string, model: string): Promise<ModelRoute> {
+  const provider = await rows.findProvider(name);
+  if (provider === undefined)
+    throw new FactoryError(
+      "unknown-provider",
+      `no provider "${name}": see \`harnais providers list\`, add one with \`harnais providers add\``,
+      {
+        field: "model",
+      },
+    );
+  if (!SERVED_DIALECTS.includes(provider.dialect))
+    throw new FactoryError(
+      "unknown-provider",
+      `provider ${name} speaks ${provider.dialect}, which is not served yet: add a provider with a chat-completions address`,
+      { field: "model" },
+    );
+  if (!provider.enabled) throw disabled(name);
+  const price = await rows.findPrice(name, model);
+  return {
+    info: {
+      provider: name,
+      model,
+      price: price === undefined ? null : toPrice(price),
+      priceVersion: price?.version ?? null,
+      rehearsal: false,
+      contextWindow: DEFAULT_CONTEXT_WINDOW,
+      maxOutputTokens: DEFAULT_MAX_OUTPUT_TOKENS,
+    },
+    dialect: provider.dialect,
+    baseUrl: provider.baseUrl.replace(/\/+$/, ""),
+    keyEnv: provider.keyEnv,
+  };
+}
+
+function disabled(name: string): FactoryError {
+  return new FactoryError("unknown-provider", `provider ${name} is switched off: \`harnais providers set ${name} --enabled true\``, {
+    field: "model",
+  });
+}
+
+function isUnknown(error: unknown): boolean {
+  return error instanceof FactoryError && (error.code === "unknown-provider" || error.code === "unknown-model");
+}
