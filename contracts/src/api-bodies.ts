@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { HARNESSES, INTENTS, REQUEST_STATUSES, RUN_STATUSES } from "./statuses.ts";
+import { HARNESSES, INTENTS, REQUEST_STATUSES, RUN_STATUSES, toIntent } from "./statuses.ts";
 
 // D4: bodies of the API. Strict: an unknown field is refused, it could hide a typo.
 
@@ -14,7 +14,7 @@ export const CreateRequestBody = z.strictObject({
   text,
   project: project.optional(),
   scope: z.string().trim().min(1).max(200).optional(),
-  intent: z.enum(INTENTS).optional(),
+  intent: z.preprocess(toIntent, z.enum(INTENTS).optional()),
 });
 export type CreateRequest = z.infer<typeof CreateRequestBody>;
 

@@ -18,7 +18,11 @@ export const AttemptReportSchema = z.object({
   tokens,
   reason,
   cause,
+  /** Commit that holds the worktree as the attempt left it. */
   checkpoint: z.string().optional(),
+  /** Counted in the harness trace; absent when there is none (yet). */
+  turns: z.number().int().optional(),
+  tools: z.number().int().optional(),
 });
 export type AttemptReport = z.infer<typeof AttemptReportSchema>;
 

@@ -69,7 +69,8 @@ export const RUNNER_PAYLOADS = {
     status: z.enum(["done", "failed", "cancelled"]),
     cause,
     ...RUN_TOTALS,
-    duration_ms: z.number().int(),
+    /** Null when a crash hid the end. */
+    duration_ms: z.number().int().nullable(),
     reason: z.string().nullable().optional(),
   }),
 } as const;

@@ -26,6 +26,11 @@ export type RequestStatus = (typeof REQUEST_STATUSES)[number];
 export const INTENTS = ["run", "mission", "question", "noise", "negotiation", "advice"] as const;
 export type Intent = (typeof INTENTS)[number];
 
+/** The house's French words, accepted as input; English is stored. */
+const FRENCH_INTENTS: Readonly<Record<string, Intent>> = { chantier: "mission", negociation: "negotiation", conseil: "advice" };
+/** An intent as a person writes it. */
+export const toIntent = (word: unknown): unknown => (typeof word === "string" ? (FRENCH_INTENTS[word.trim().toLowerCase()] ?? word) : word);
+
 export const HARNESSES = ["pi", "claude-code", "codex"] as const;
 export type Harness = (typeof HARNESSES)[number];
 

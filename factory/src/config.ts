@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,14 +62,20 @@ export interface Config {
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/;
 const MIN_SECRET_CHARS = 8;
+const DATA_FOLDER = ".harnais-data";
 const DEFAULT_PORT = 4600;
 const DEFAULT_CONCURRENCY = 4;
 
 /**
- * Reads and checks the configuration once.
+ * Reads and checks the configuration once. Without HARNAIS_DATA_DIR the data folder is the nearest `.harnais-data/` from
+ * `cwd` upward, else one in `cwd` (D4); `searchUpward: false` (serve, demo) takes the one in `cwd`.
  * @throws bad-config, naming the variable.
  */
-export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = process.cwd()): Config {
+export function loadConfig(
+  env: NodeJS.ProcessEnv = process.env,
+  cwd: string = process.cwd(),
+  { searchUpward = true }: { searchUpward?: boolean } = {},
+): Config {
   const parsed = EnvSchema.safeParse(env);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -79,7 +85,7 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
   const values = parsed.data;
   const secrets = { ...readEnvFile(values.HARNAIS_ENV_FILE, cwd), ...definedEntries(env) };
   return Object.freeze({
-    dataDir: resolve(cwd, values.HARNAIS_DATA_DIR ?? ".harnais-data"),
+    dataDir: values.HARNAIS_DATA_DIR === undefined ? findDataDir(cwd, searchUpward) : resolve(cwd, values.HARNAIS_DATA_DIR),
     isDataDirExplicit: values.HARNAIS_DATA_DIR !== undefined,
     worktreesDir: values.HARNAIS_WORKTREES_DIR === undefined ? undefined : resolve(cwd, values.HARNAIS_WORKTREES_DIR),
     databaseUrl: values.DATABASE_URL,
@@ -99,6 +105,15 @@ export function loadConfig(env: NodeJS.ProcessEnv = process.env, cwd: string = p
         .filter(([name, value]) => SECRET_NAME.test(name) && value.length >= MIN_SECRET_CHARS)
         .map(([, value]) => value),
   });
+}
+
+function findDataDir(cwd: string, searchUpward: boolean): string {
+  for (let folder = resolve(cwd); searchUpward; folder = dirname(folder)) {
+    const candidate = join(folder, DATA_FOLDER);
+    if (existsSync(candidate)) return candidate;
+    if (folder === dirname(folder)) break;
+  }
+  return resolve(cwd, DATA_FOLDER);
 }
 
 function readEnvFile(file: string | undefined, cwd: string): Record<string, string> {

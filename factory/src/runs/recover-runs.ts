@@ -50,7 +50,7 @@ async function recoverRun(lease: Lease, deps: ExecuteDeps, sweep: (sessionId: st
         cost_usd: folded?.costUsd ?? null,
         cost_complete: folded?.costComplete ?? false,
         tokens: folded?.tokens ?? null,
-        duration_ms: 0,
+        duration_ms: null,
         reason: REASON,
       },
     });
