@@ -63,6 +63,8 @@ export type AgentEvent =
       readonly responseId: string | null;
       readonly error: string | null;
     }
+  /** A model call for a summary went up; `compaction` is its end. */
+  | { readonly type: "compaction_start" }
   | { readonly type: "compaction"; readonly usage: CallUsage; readonly failed: boolean; readonly error: string | null }
   | { readonly type: "tool_start"; readonly tool: string; readonly toolCallId: string; readonly argsHead: string }
   | {
@@ -110,6 +112,8 @@ export interface AgentAdapter {
   /** @throws part-missing, with the command that mends it. */
   locate(): AgentProgram;
   toLaunch(task: AgentTask, program: AgentProgram): AgentLaunch;
+  /** The prompt as the CLI must be given it so that the model gets it word for word (no slash command, no expansion). */
+  toPromptText(prompt: string): string;
   createParser(task: AgentTask): AgentStreamParser;
   /** Success is earned: exit status and final event and last model call normal and a text. */
   judge(evidence: AttemptEvidence): AttemptVerdict;

@@ -40,8 +40,10 @@ function toKnownPattern(secrets: readonly string[]): RegExp | undefined {
     .filter((spelling) => spelling.length >= MIN_KNOWN_CHARS)
     .toSorted((a, b) => b.length - a.length);
   if (spellings.length === 0) return undefined;
-  return new RegExp(`\\[redacted:[a-z0-9-]{1,40}\\]|${spellings.map((spelling) => RegExp.escape(spelling)).join("|")}`, "g");
+  return new RegExp(`\\[redacted:[a-z0-9-]{1,40}\\]|${spellings.map((spelling) => escapeExpression(spelling)).join("|")}`, "g");
 }
+
+const escapeExpression = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/-]/g, "\\$&");
 
 const keepMarker = (match: string): string => (match.startsWith("[redacted:") ? match : `[redacted:${KNOWN_KIND}]`);
 

@@ -1,0 +1,8 @@
+// A CLI's words may stand before the provider's: "Auto-compaction failed: Summarization failed: 500: …".
+const REFUSAL = /^(?:[A-Za-z -]{1,60} failed: ){0,3}([45]\d\d)\b/;
+
+/** The HTTP status with which the provider (or the proxy) refused the call; undefined when the error says none. */
+export function readHttpStatus(error: string | null): number | undefined {
+  const status = REFUSAL.exec(error ?? "")?.[1];
+  return status === undefined ? undefined : Number(status);
+}
