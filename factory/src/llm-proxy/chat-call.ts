@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { CallEnd, CallUsage } from "./bill.ts";
 import type { BillOpening } from "./bill-line.ts";
 import { countOutputChars, readJsonFacts, readStreamFacts, type ResponseFacts } from "./chat-response.ts";
-import { type ProxyError, sendProxyError } from "./proxy-error.ts";
+import { sendProxyError } from "./proxy-error.ts";
 import type { RelayEnd } from "./relay.ts";
 import type { ResponseRecord } from "./response-record.ts";
 
@@ -58,24 +58,15 @@ function isRefusal({ httpStatus }: RelayEnd): boolean {
   return httpStatus !== null && httpStatus >= 300;
 }
 
-/** Tells the client why there is no answer; nothing when one has begun. */
-export function answerFailure(response: ServerResponse, { bill, end, origin }: { bill: BillOpening; end: RelayEnd; origin: string }): void {
-  const error = toProxyError(bill.provider, end, origin);
-  if (error !== undefined) sendProxyError(response, bill.id, error);
-}
-
-function toProxyError(provider: string, end: RelayEnd, origin: string): ProxyError | undefined {
-  const why = end.errorCode ?? "no reason given";
-  switch (end.outcome) {
-    case "unreachable":
-      return { status: 502, code: "llm-upstream", message: `provider ${provider} is unreachable at ${origin} (${why})` };
-    case "upstream-cut":
-      return { status: 502, code: "llm-upstream", message: `provider ${provider} broke off before it answered (${why})` };
-    case "timeout":
-      return { status: 504, code: "timeout", message: `provider ${provider} did not answer in time (${why})` };
-    case "complete":
-    case "client-abort":
-    case "proxy-killed":
-      return undefined;
-  }
+/**
+ * Answers 502 when nothing went up, so that a status always means that nothing was spent. A call that went up and got
+ * no answer ends as it would without us: the connection breaks.
+ */
+export function answerUnreachable(
+  response: ServerResponse,
+  { bill, end, origin }: { bill: BillOpening; end: RelayEnd; origin: string },
+): void {
+  if (end.outcome !== "unreachable") return;
+  const message = `provider ${bill.provider} is unreachable at ${origin} (${end.errorCode ?? "no reason given"})`;
+  sendProxyError(response, bill.id, { status: 502, code: "llm-upstream", message });
 }

@@ -1,11 +1,11 @@
 import type { TokenUsage } from "@harnais/contracts/money.ts";
+import { toTokenUsage } from "./chat-usage.ts";
 import type { ResponseRecord } from "./response-record.ts";
 
 // What a chat-completions answer says about itself, read once it has ended. Foreign bytes: nothing here throws.
 
 const MAX_ID_CHARS = 200;
 const MAX_REASON_CHARS = 64;
-const MAX_TOKENS = 1_000_000_000_000;
 
 export interface ResponseFacts {
   readonly responseId: string | null;
@@ -47,7 +47,7 @@ export function readJsonFacts(record: ResponseRecord): ResponseFacts {
     responseId: textOf(body?.["id"], MAX_ID_CHARS),
     modelAnswered: textOf(body?.["model"], MAX_ID_CHARS),
     finishReason: textOf(choice?.["finish_reason"], MAX_REASON_CHARS),
-    usage: toUsage(body?.["usage"]),
+    usage: toTokenUsage(body?.["usage"]),
     isFinished: body !== undefined,
     isReadable: body !== undefined || !isWhole,
     hasError: isRecord(body?.["error"]),
@@ -95,26 +95,11 @@ function readEnd(lines: readonly string[]): StreamEnd {
     isReadable = true;
     hasError ||= isRecord(event["error"]);
     const choice = firstChoice(event);
-    usage ??= toUsage(event["usage"]) ?? toUsage(choice?.["usage"]);
+    usage ??= toTokenUsage(event["usage"]) ?? toTokenUsage(choice?.["usage"]);
     finishReason ??= textOf(choice?.["finish_reason"], MAX_REASON_CHARS);
     if (usage !== null && finishReason !== null) break;
   }
   return { isDone, finishReason, usage, isReadable, hasError };
-}
-
-/** Cached tokens are part of `prompt_tokens`: fresh input is what remains. Null when the figures are not counts. */
-function toUsage(value: unknown): TokenUsage | null {
-  if (!isRecord(value)) return null;
-  const prompt = countOf(value["prompt_tokens"]);
-  const output = countOf(value["completion_tokens"]);
-  if (prompt === undefined || output === undefined) return null;
-  const details = isRecord(value["prompt_tokens_details"]) ? value["prompt_tokens_details"] : {};
-  const outputDetails = isRecord(value["completion_tokens_details"]) ? value["completion_tokens_details"] : {};
-  // `prompt_cache_hit_tokens` is DeepSeek's word, `cached_tokens` at the top Moonshot's, `cache_write_tokens` OpenRouter's.
-  const cacheRead = countOf(details["cached_tokens"]) ?? countOf(value["prompt_cache_hit_tokens"]) ?? countOf(value["cached_tokens"]) ?? 0;
-  const cacheWrite = countOf(details["cache_write_tokens"]) ?? 0;
-  const reasoning = countOf(outputDetails["reasoning_tokens"]) ?? countOf(value["reasoning_tokens"]) ?? 0;
-  return { input: Math.max(0, prompt - cacheRead - cacheWrite), output, cacheRead, cacheWrite5m: cacheWrite, cacheWrite1h: 0, reasoning };
 }
 
 function charsOf(event: JsonObject | undefined, field: "delta" | "message"): number {
@@ -148,10 +133,6 @@ function parseObject(text: string): JsonObject | undefined {
   } catch {
     return undefined;
   }
-}
-
-function countOf(value: unknown): number | undefined {
-  return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS ? value : undefined;
 }
 
 function textOf(value: unknown, maxChars: number): string | null {

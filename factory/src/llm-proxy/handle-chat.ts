@@ -7,7 +7,7 @@ import { type ErrorCode, FactoryError, messageOf } from "../lib/errors.ts";
 import { toBill } from "./bill.ts";
 import type { BillJournal } from "./bill-journal.ts";
 import type { BillOpening } from "./bill-line.ts";
-import { answerFailure, toCallEnd } from "./chat-call.ts";
+import { answerUnreachable, toCallEnd } from "./chat-call.ts";
 import { type ChatRequest, parseChatRequest, toUpstreamBody } from "./chat-request.ts";
 import type { BilledJob, JobBook } from "./job-book.ts";
 import type { ProcessIdentity } from "./process-identity.ts";
@@ -91,7 +91,7 @@ function passThrough(parts: ChatParts, checked: CheckedCall): void {
       const callEnd = toCallEnd(end, record, { arrivedAtMs: call.arrivedAtMs, sentAtMs, endedAtMs: performance.now() });
       parts.bills.close(toBill(opening, callEnd));
       remove();
-      answerFailure(call.response, { bill: opening, end, origin: target.origin });
+      answerUnreachable(call.response, { bill: opening, end, origin: target.origin });
       return end.outcome === "complete" ? callEnd.outcome !== "upstream-cut" : call.response.writableEnded;
     },
   });

@@ -136,7 +136,7 @@ function toHandler({ response, options, state, end }: HandlerParts): Dispatcher.
     onResponseError(_controller, error) {
       const code = codeOf(error);
       const outcome = TIMEOUT_CODES.has(code) ? "timeout" : state.wasSent ? "upstream-cut" : "unreachable";
-      // Before the headers `settle` has answered in words; after them only a cut is honest.
+      // Where `settle` has not answered in words only a cut is honest.
       if (end(outcome, code) === "broken") response.destroy();
     },
   };
