@@ -1,5 +1,5 @@
 import { setUncaughtExceptionCaptureCallback } from "node:process";
-import { type CommandDef, defineCommand, renderUsage, runCommand } from "citty";
+import { defineCommand, renderUsage, runCommand } from "citty";
 import { FactoryError, messageOf, toExitCode } from "./lib/errors.ts";
 import { findCommand, refuseUnknownOptions } from "./commands/command-line.ts";
 
@@ -33,7 +33,7 @@ async function runCli(rawArgs: string[]): Promise<void> {
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   setUncaughtExceptionCaptureCallback((error) => fail(error, isDebug));
   try {
-    const { command, path, rest } = await findCommand(main as CommandDef, args);
+    const { command, path, rest } = await findCommand(main, args);
     if (rest.includes("--help") || rest.includes("-h") || args[0] === "help") {
       process.stdout.write(`${await renderUsage(command, path)}\n`);
       return;

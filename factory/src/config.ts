@@ -66,16 +66,18 @@ const DATA_FOLDER = ".harnais-data";
 const DEFAULT_PORT = 4600;
 const DEFAULT_CONCURRENCY = 4;
 
+export interface ConfigSource {
+  readonly env?: NodeJS.ProcessEnv;
+  readonly cwd?: string;
+  readonly searchUpward?: boolean;
+}
+
 /**
  * Reads and checks the configuration once. Without HARNAIS_DATA_DIR the data folder is the nearest `.harnais-data/` from
  * `cwd` upward, else one in `cwd` (D4); `searchUpward: false` (serve, demo) takes the one in `cwd`.
  * @throws bad-config, naming the variable.
  */
-export function loadConfig(
-  env: NodeJS.ProcessEnv = process.env,
-  cwd: string = process.cwd(),
-  { searchUpward = true }: { searchUpward?: boolean } = {},
-): Config {
+export function loadConfig({ env = process.env, cwd = process.cwd(), searchUpward = true }: ConfigSource = {}): Config {
   const parsed = EnvSchema.safeParse(env);
   if (!parsed.success) {
     const issue = parsed.error.issues[0];
@@ -108,12 +110,13 @@ export function loadConfig(
 }
 
 function findDataDir(cwd: string, searchUpward: boolean): string {
-  for (let folder = resolve(cwd); searchUpward; folder = dirname(folder)) {
+  const own = resolve(cwd, DATA_FOLDER);
+  if (!searchUpward) return own;
+  for (let folder = resolve(cwd); ; folder = dirname(folder)) {
     const candidate = join(folder, DATA_FOLDER);
     if (existsSync(candidate)) return candidate;
-    if (folder === dirname(folder)) break;
+    if (folder === dirname(folder)) return own;
   }
-  return resolve(cwd, DATA_FOLDER);
 }
 
 function readEnvFile(file: string | undefined, cwd: string): Record<string, string> {

@@ -56,7 +56,7 @@ async function showEvents(api: Api, runId: string, stop: AbortController): Promi
         if (liveLine !== undefined) live.show(liveLine);
         for (const line of progress.toLines(frame)) live.print(line);
         if (frame.type === "run_finish") return false;
-        if (frame.type === "run_waiting" && !(await answer(api, runId, String(frame.payload["question"] ?? "")))) return true;
+        if (frame.type === "run_waiting" && !(await answer(api, runId, toText(frame.payload["question"])))) return true;
       }
     } catch (error) {
       if (!(error instanceof FactoryError) || error.code !== "server-unreachable" || reconnects === MAX_RECONNECTS) throw error;
@@ -83,3 +83,5 @@ async function answer(api: Api, runId: string, question: string): Promise<boolea
     terminal.close();
   }
 }
+
+const toText = (value: unknown): string => (typeof value === "string" ? value : "");

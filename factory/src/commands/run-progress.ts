@@ -1,6 +1,6 @@
 import type { EventFrame } from "@harnais/contracts/api-bodies.ts";
 import { formatUsd } from "@harnais/contracts/money.ts";
-import { RUNNER_PAYLOADS } from "@harnais/contracts/runner-event.ts";
+import { RUNNER_PAYLOADS, type RunnerEventType, type RunnerPayload } from "@harnais/contracts/runner-event.ts";
 
 /** Lines for standard error from a run's events (T9); holds what the lines before said. */
 export interface RunProgress {
@@ -17,82 +17,96 @@ interface PhaseInfo {
   correction: { label: string; round: number; of: number } | undefined;
 }
 
+/** What the lines so far have said of the run. */
+interface Said {
+  readonly phases: Map<string, PhaseInfo>;
+  rehearsal: boolean;
+  failedPhase: string | undefined;
+}
+
 export function createRunProgress(): RunProgress {
-  const phases = new Map<string, PhaseInfo>();
-  let rehearsal = false;
-  let failedPhase: string | undefined;
-  const toTag = (frame: EventFrame): string => `[${frame.runId ?? ""}]`;
-
-  const attemptOf = (phase: PhaseInfo, attempt: number): string =>
-    phase.correction === undefined
-      ? `attempt ${attempt}/${phase.retries + 1}`
-      : `${phase.correction.label} ${phase.correction.round}/${phase.correction.of}`;
-
-  const toFinish = (frame: EventFrame): string[] => {
-    const finish = RUNNER_PAYLOADS.run_finish.safeParse(frame.payload).data;
-    if (finish === undefined) return [];
-    const total = formatUsd(finish.cost_usd, {
-      complete: finish.cost_complete ?? true,
-      ...(rehearsal ? { source: "rehearsal" } : {}),
-    });
-    if (finish.ok) return [`${toTag(frame)} run green — total ${total}`];
-    if (finish.status === "cancelled") return [`${toTag(frame)} cancelled — total ${total}`];
-    const where = failedPhase === undefined ? "" : ` in phase ${failedPhase}`;
-    return [`${toTag(frame)} FAILED${where}, run stopped`, `${toTag(frame)} ${finish.reason ?? finish.cause ?? "no reason given"} — total ${total}`];
-  };
-
+  const said: Said = { phases: new Map(), rehearsal: false, failedPhase: undefined };
   return {
-    toLines(frame) {
-      const phase = frame.phaseId === null ? undefined : phases.get(frame.phaseId);
-      switch (frame.type) {
-        case "run_start":
-          rehearsal = frame.payload["rehearsal"] === true;
-          return [`${toTag(frame)} ${frame.name ?? ""} on ${String(frame.payload["project"])} — level ${String(frame.payload["level"])}${rehearsal ? " — rehearsal model" : ""}`];
-        case "phase_start": {
-          const start = RUNNER_PAYLOADS.phase_start.safeParse(frame.payload).data;
-          if (start === undefined || frame.phaseId === null) return [];
-          phases.set(frame.phaseId, { name: start.name, kind: start.kind, retries: start.retries, correction: undefined });
-          return [];
-        }
-        case "phase_reopen": {
-          const reopen = RUNNER_PAYLOADS.phase_reopen.safeParse(frame.payload).data;
-          if (reopen === undefined || phase === undefined) return [];
-          phase.correction = { label: reopen.label, round: reopen.round ?? 1, of: reopen.of ?? reopen.round ?? 1 };
-          return [`${toTag(frame)} ${phase.name} goes on in its session: ${reopen.reason}`];
-        }
-        case "phase_attempt": {
-          const end = RUNNER_PAYLOADS.phase_attempt.safeParse(frame.payload).data;
-          if (end === undefined || phase === undefined) return [];
-          const head = `${toTag(frame)} ${phase.name} (${phase.kind}, ${attemptOf(phase, end.attempt)})`;
-          return [end.ok ? `${head}: OK in ${toSeconds(end.duration_ms)}` : `${head}: ${end.status}: ${end.error ?? "no reason given"}`];
-        }
-        case "phase_end":
-          failedPhase = frame.payload["status"] === "done" ? undefined : (phase?.name ?? failedPhase);
-          return [];
-        case "log":
-          return [`${toTag(frame)} ${String(frame.payload["message"])}`];
-        case "run_waiting":
-          return [`${toTag(frame)} waits: ${String(frame.payload["question"] ?? frame.payload["reason"])}`];
-        case "run_finish":
-          return toFinish(frame);
-        default:
-          return [];
-      }
-    },
+    toLines: (frame) => toLines(said, frame).map((line) => `[${frame.runId ?? ""}] ${line}`),
     toLiveLine(frame) {
-      const phase = frame.phaseId === null ? undefined : phases.get(frame.phaseId);
-      if (frame.type !== "progress" || phase === undefined) return undefined;
-      const { attempt, lastTool, turns, tools, tokens, costUsd } = frame.payload as Record<string, number | string | null>;
-      const parts = [
-        attemptOf(phase, Number(attempt)),
-        lastTool === null ? undefined : `last tool ${lastTool}`,
-        `${turns} turns, ${tools} tools`,
-        `${tokens ?? "?"} tokens`,
-        formatUsd(costUsd as number | null, rehearsal ? { source: "rehearsal" } : {}),
-      ];
-      return `${toTag(frame)} ${phase.name}: ${parts.filter((part) => part !== undefined).join(" · ")}`;
+      const phase = frame.phaseId === null ? undefined : said.phases.get(frame.phaseId);
+      return frame.type !== "progress" || phase === undefined ? undefined : toLiveLine(frame, phase, said.rehearsal);
     },
   };
+}
+
+function toLines(said: Said, frame: EventFrame): string[] {
+  const phase = frame.phaseId === null ? undefined : said.phases.get(frame.phaseId);
+  switch (frame.type) {
+    case "run_start":
+      return toStartLines(said, frame);
+    case "phase_start": {
+      const start = read(frame, "phase_start");
+      if (start !== undefined && frame.phaseId !== null) said.phases.set(frame.phaseId, { ...start, correction: undefined });
+      return [];
+    }
+    case "phase_reopen": {
+      const reopen = read(frame, "phase_reopen");
+      if (reopen === undefined || phase === undefined) return [];
+      phase.correction = { label: reopen.label, round: reopen.round ?? 1, of: reopen.of ?? reopen.round ?? 1 };
+      return [`${phase.name} goes on in its session: ${reopen.reason}`];
+    }
+    case "phase_attempt": {
+      const end = read(frame, "phase_attempt");
+      if (end === undefined || phase === undefined) return [];
+      const head = `${phase.name} (${phase.kind}, ${toAttempt(phase, end.attempt)})`;
+      return [end.ok ? `${head}: OK in ${toSeconds(end.duration_ms)}` : `${head}: ${end.status}: ${end.error ?? "no reason given"}`];
+    }
+    case "phase_end":
+      said.failedPhase = frame.payload["status"] === "done" ? undefined : (phase?.name ?? said.failedPhase);
+      return [];
+    case "run_waiting":
+      return [`waits: ${read(frame, "run_waiting")?.question ?? "for a person"}`];
+    case "run_finish":
+      return toFinishLines(said, frame);
+    case "log":
+      return typeof frame.payload["message"] === "string" ? [frame.payload["message"]] : [];
+    default:
+      return [];
+  }
+}
+
+function toStartLines(said: Said, frame: EventFrame): string[] {
+  const start = read(frame, "run_start");
+  if (start === undefined) return [];
+  said.rehearsal = start.rehearsal ?? false;
+  return [`${start.adw_name} on ${start.project} — level ${start.level}${said.rehearsal ? " — rehearsal model" : ""}`];
+}
+
+function toFinishLines(said: Said, frame: EventFrame): string[] {
+  const finish = read(frame, "run_finish");
+  if (finish === undefined) return [];
+  const source = said.rehearsal ? { source: "rehearsal" } : {};
+  const total = formatUsd(finish.cost_usd, { complete: finish.cost_complete ?? true, ...source });
+  if (finish.ok) return [`run green — total ${total}`];
+  if (finish.status === "cancelled") return [`cancelled: ${finish.reason ?? "no reason given"} — total ${total}`];
+  const where = said.failedPhase === undefined ? "" : ` in phase ${said.failedPhase}`;
+  return [`FAILED${where}, run stopped`, `${finish.reason ?? finish.cause ?? "no reason given"} — total ${total}`];
+}
+
+function toLiveLine(frame: EventFrame, phase: PhaseInfo, rehearsal: boolean): string {
+  const { attempt, lastTool, turns, tools, tokens, costUsd } = frame.payload as Record<string, number | string | null>;
+  const parts = [
+    toAttempt(phase, Number(attempt)),
+    ...(lastTool === null ? [] : [`last tool ${lastTool}`]),
+    `${turns} turns, ${tools} tools`,
+    `${tokens ?? "?"} tokens`,
+    formatUsd(costUsd as number | null, rehearsal ? { source: "rehearsal" } : {}),
+  ];
+  return `[${frame.runId ?? ""}] ${phase.name}: ${parts.join(" · ")}`;
+}
+
+function toAttempt({ correction, retries }: PhaseInfo, attempt: number): string {
+  return correction === undefined ? `attempt ${attempt}/${retries + 1}` : `${correction.label} ${correction.round}/${correction.of}`;
+}
+
+function read<Type extends RunnerEventType>(frame: EventFrame, type: Type): RunnerPayload<Type> | undefined {
+  return RUNNER_PAYLOADS[type].safeParse(frame.payload).data as RunnerPayload<Type> | undefined;
 }
 
 const toSeconds = (ms: number | null): string => (ms === null ? "unknown time" : `${(ms / 1000).toFixed(1)} s`);

@@ -22,7 +22,7 @@ export default defineCommand({
     const query = parseInput(Query, { status: args.status, limit: args.limit, after: args.after });
     await using api = await connectApi(loadConfig());
     const parameters = new URLSearchParams(Object.entries(query).map(([name, value]): [string, string] => [name, String(value)]));
-    const page = await api.get(`/api/runs?${parameters}`, Page);
+    const page = await api.get(`/api/runs?${parameters.toString()}`, Page);
     if (args.json === true) process.stdout.write(`${JSON.stringify(page)}\n`);
     else process.stdout.write(page.items.length === 0 ? "no runs\n" : page.items.map((report) => `${toRunLine(report)}\n`).join(""));
     if (page.next !== null && args.json !== true) process.stderr.write(`more: --after ${page.next}\n`);

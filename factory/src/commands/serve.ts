@@ -11,7 +11,7 @@ export default defineCommand({
   args: { port: { type: "string", description: "port on loopback; 0 = any free one (default 4600, HARNAIS_PORT)" } },
   async run({ args }) {
     const { port } = parseInput(Options, { port: args.port });
-    const config = loadConfig(process.env, process.cwd(), { searchUpward: false });
+    const config = loadConfig({ searchUpward: false });
     const server = await startServer({ ...config, port: port ?? config.port });
     process.stderr.write(`harnais serves at ${server.url} (data ${config.dataDir})\n`);
     const signal = await stopSignal();

@@ -102,7 +102,7 @@ async function* readEvents(
   signal: AbortSignal,
 ): AsyncIterable<EventFrame> {
   const query = new URLSearchParams({ ...(run === undefined ? {} : { run }), ...(after === undefined ? {} : { after: String(after) }) });
-  const response = await request(connection, `/api/events?${query}`, { headers: { authorization: `Bearer ${connection.token}` }, signal });
+  const response = await request(connection, `/api/events?${query.toString()}`, { headers: { authorization: `Bearer ${connection.token}` }, signal });
   if (!response.ok || response.body === null) throw toError(response.status, parseJson(await response.text()));
   const frames: EventFrame[] = [];
   const parser = createParser({ onEvent: (event) => frames.push(JSON.parse(event.data) as EventFrame) });

@@ -27,14 +27,14 @@ export async function listenHttp(app: Hono, { port, tryHandle }: { port: number;
   const listener: RequestListener = (request, response) => {
     if (!tryHandle(request, response)) void toApp(request, response);
   };
-  const servers = [await listen(listener, { host: V4, port })];
-  const chosen = (servers[0]?.address() as AddressInfo).port;
+  const v4 = await listen(listener, { host: V4, port });
+  const chosen = (v4.address() as AddressInfo).port;
   const v6 = await listen(listener, { host: V6, port: chosen }).catch((error: unknown) => {
     if (isWithoutV6(error)) return undefined;
-    servers[0]?.close();
+    v4.close();
     throw error;
   });
-  if (v6 !== undefined) servers.push(v6);
+  const servers = v6 === undefined ? [v4] : [v4, v6];
   return {
     port: chosen,
     url: `http://localhost:${chosen}`,
