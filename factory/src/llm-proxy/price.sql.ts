@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { Db } from "../db/tables.ts";
-import type { PriceVersion } from "./price.ts";
+import type { PriceKey, PriceVersion } from "./price.ts";
 
 const COLUMNS = ["provider", "model", "version", "validFrom", "input", "output", "cacheRead", "cacheWrite5m", "cacheWrite1h"] as const;
 
@@ -29,7 +29,7 @@ export async function findPriceNow(db: Db, provider: string, model: string): Pro
     .executeTakeFirst();
 }
 
-export async function findPrice(db: Db, key: Pick<PriceVersion, "provider" | "model" | "version">): Promise<PriceVersion | undefined> {
+export async function findPrice(db: Db, key: PriceKey): Promise<PriceVersion | undefined> {
   return db
     .selectFrom("prices")
     .select(COLUMNS)
@@ -40,11 +40,7 @@ export async function findPrice(db: Db, key: Pick<PriceVersion, "provider" | "mo
 }
 
 /** Prices after `after` in the order provider, model, version. */
-export async function listPrices(
-  db: Db,
-  after: Pick<PriceVersion, "provider" | "model" | "version">,
-  limit: number,
-): Promise<PriceVersion[]> {
+export async function listPrices(db: Db, after: PriceKey, limit: number): Promise<PriceVersion[]> {
   return db
     .selectFrom("prices")
     .select(COLUMNS)

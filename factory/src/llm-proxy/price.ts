@@ -16,3 +16,16 @@ export const REHEARSAL_PRICE_VERSION = "rehearsal";
 export function toPrice({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Price): Price {
   return { input, output, cacheRead, cacheWrite5m, cacheWrite1h };
 }
+
+/** What names a price. */
+export type PriceKey = Pick<PriceVersion, "provider" | "model" | "version">;
+
+/** `provider/model@version`. */
+export const toPriceId = ({ provider, model, version }: PriceKey): string => `${provider}/${model}@${version}`;
+
+/** The parts of a price's id; undefined when it is none. A model's id may hold slashes and @, a version no @. */
+export function parsePriceId(id: string): PriceKey | undefined {
+  const found = /^([^/]+)\/(.+)@([^@]+)$/.exec(id);
+  const [, provider, model, version] = found ?? [];
+  return provider === undefined || model === undefined || version === undefined ? undefined : { provider, model, version };
+}
