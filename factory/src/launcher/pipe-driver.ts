@@ -33,19 +33,19 @@ export function startOnPipes(options: DriverOptions): DrivenProcess {
 }
 
 function spawnChild(options: DriverOptions, opened: number[]) {
-  // Typed as a standard descriptor, which is all that execa's types know; any number is handed to the child as it is.
-  const open = <Descriptor extends 0 | 2>(file: string, flags: string): Descriptor => {
+  const open = (file: string, flags: string): number => {
     const descriptor = openSync(file, flags, FILE_MODE);
     opened.push(descriptor);
-    return descriptor as Descriptor;
+    return descriptor;
   };
+  // execa's types know the standard descriptors only; any number is handed to the child as it is.
   return execa(options.file, options.args, {
     cwd: options.cwd,
     env: options.env,
     extendEnv: false,
-    stdin: options.stdin.type === "text" ? Buffer.from(options.stdin.text) : open<0>(options.stdin.file, "r"),
+    stdin: options.stdin.type === "text" ? Buffer.from(options.stdin.text) : (open(options.stdin.file, "r") as 0),
     stdout: "pipe",
-    stderr: options.stderrFile === undefined ? "pipe" : open<2>(options.stderrFile, "a"),
+    stderr: options.stderrFile === undefined ? "pipe" : (open(options.stderrFile, "a") as 2),
     encoding: "buffer",
     buffer: false,
     reject: false,
