@@ -7,15 +7,24 @@ import { getRun, type Lease, leaseAbandonedRuns, releaseLease } from "./run.sql.
 const LEASE_MS = 15_000;
 const REASON = "the factory stopped while this run was live";
 
+export interface RecoverOptions {
+  readonly owner: string;
+  /** True: no other process can hold a lease on this base. */
+  readonly isSoleProcess: boolean;
+  /** Ends every process of a session. */
+  sweep(sessionId: string): Promise<number>;
+  readonly log: Logger;
+}
+
 /**
  * Ends runs that a crash left behind: their agents are swept, the open attempt is `interrupted`, the run `failed` with
  * cause `crashed`, its worktree removed. (Going on where they stood is a later step.)
  */
 export async function recoverRuns(
   deps: ExecuteDeps,
-  { owner, sweep, log }: { owner: string; sweep(sessionId: string): Promise<number>; log: Logger },
+  { owner, isSoleProcess, sweep, log }: RecoverOptions,
 ): Promise<number> {
-  const leases = await leaseAbandonedRuns(deps.db, owner, LEASE_MS);
+  const leases = await leaseAbandonedRuns(deps.db, { owner, leaseMs: LEASE_MS, isSoleProcess });
   for (const lease of leases) {
     await recoverRun(lease, deps, sweep).catch((error: unknown) => log.error({ err: error, runId: lease.runId }, "run not recovered"));
     await releaseLease(deps.db, lease);

@@ -129,15 +129,21 @@ export async function releaseLease(db: Db, held: Lease): Promise<void> {
     .execute();
 }
 
-/** Takes over runs whose holder has not renewed its lease: they were interrupted by a crash. */
-export async function leaseAbandonedRuns(db: Db, owner: string, leaseMs: number): Promise<Lease[]> {
-  const rows = await db
+/**
+ * Takes over runs whose holder has not renewed its lease: they were interrupted by a crash. `isSoleProcess`: nobody else
+ * can hold one (the embedded base has one owner), so that no lease is waited for.
+ */
+export async function leaseAbandonedRuns(
+  db: Db,
+  { owner, leaseMs, isSoleProcess }: { owner: string; leaseMs: number; isSoleProcess: boolean },
+): Promise<Lease[]> {
+  let query = db
     .updateTable("runs")
     .set({ leaseOwner: owner, leaseUntil: inMs(leaseMs), fence: sql<number>`fence + 1` })
     .where("status", "in", ["running", "waiting"])
-    .where((eb) => eb.or([eb("leaseUntil", "is", null), eb("leaseUntil", "<", sql<string>`now()`)]))
-    .returning(["runId", "fence"])
-    .execute();
+    .where((eb) => eb.or([eb("leaseOwner", "is", null), eb("leaseOwner", "!=", owner)]));
+  if (!isSoleProcess) query = query.where((eb) => eb.or([eb("leaseUntil", "is", null), eb("leaseUntil", "<", sql<string>`now()`)]));
+  const rows = await query.returning(["runId", "fence"]).execute();
   return rows.map((row) => ({ runId: row.runId, owner, fence: row.fence }));
 }
 

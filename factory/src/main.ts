@@ -1,0 +1,288 @@
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { randomHex } from "@harnais/contracts/ids.ts";
+import type { Hono } from "hono";
+import type { Logger } from "pino";
+import { createAgents } from "./agents/registry.ts";
+import { createReadStructured } from "./ai/structured.ts";
+import type { Config } from "./config.ts";
+import { type Database, openDatabase } from "./db/open-database.ts";
+import { dispatchRequest, toEndStatus } from "./dispatch/dispatch-request.ts";
+import { followRuns } from "./dispatch/follow-runs.ts";
+import { SESSION_MARK } from "./executor/prepare-attempt.ts";
+import { createRunJob } from "./executor/run-job.ts";
+import type { Connection } from "./http/api-client.ts";
+import { createApp } from "./http/app.ts";
+import { eventsRoutes } from "./http/events.routes.ts";
+import { listenHttp } from "./http/server.ts";
+import { removeServerFile, writeServerFile } from "./http/server-file.ts";
+import { createRequestService, type RequestService } from "./intake/request-service.ts";
+import { requestRoutes } from "./intake/request.routes.ts";
+import { listStaleRequests } from "./intake/request.sql.ts";
+import { createLauncher } from "./launcher/create-launcher.ts";
+import type { Launcher } from "./launcher/process.ts";
+import { createLog } from "./lib/create-log.ts";
+import { createRedactor, type Redactor } from "./lib/redaction.ts";
+import { createLlmProxy, type LlmProxyServer } from "./llm-proxy/llm-proxy.ts";
+import { createModelRows, ensureDefaultProviders } from "./llm-proxy/model-rows.ts";
+import { priceRoutes } from "./llm-proxy/price.routes.ts";
+import { providerRoutes } from "./llm-proxy/provider.routes.ts";
+import { recoverBills } from "./llm-proxy/recover-bills.ts";
+import { createGit, type Git } from "./projects/git.ts";
+import { loadProjectWorkflow } from "./projects/project-workflows.ts";
+import { projectRoutes } from "./projects/project.routes.ts";
+import { listProjects } from "./projects/project.sql.ts";
+import { getProject, resolveProject } from "./projects/project.ts";
+import { createWorkbench } from "./projects/run-workbench.ts";
+import { createSecretScanner } from "./projects/secret-patterns.ts";
+import { createEventFeed, type EventFeed } from "./runs/event-feed.ts";
+import { insertEvent } from "./runs/event.sql.ts";
+import type { ExecuteDeps } from "./runs/execute-deps.ts";
+import { findLastSeq, listEventFrames } from "./runs/list-event-frames.ts";
+import { recoverRuns } from "./runs/recover-runs.ts";
+import { runRoutes } from "./runs/run.routes.ts";
+import { getRun } from "./runs/run.sql.ts";
+import { createRunService, type LiveRuns, type RunService } from "./runs/run-service.ts";
+import { RunWorker } from "./runs/run-worker.ts";
+import { createWorkflowCatalog, type WorkflowCatalog } from "./runs/workflow-catalog.ts";
+import { createMirrors, type Mirrors } from "./trace/mirrors.ts";
+
+// The only place of wiring: config → database → adapters → slices → start.
+
+const VERSION = "0.1.0";
+/** Where neither a run nor its project names a model: nothing is configured, so nothing may cost. */
+const DEFAULT_MODEL = "rehearsal/demo";
+const STOP_REASON = "the factory stops";
+const STOP_GRACE_MS = 2_000;
+const RECOVER_EVERY_MS = 5_000;
+
+/** What is there before the slices: the base, the parts that touch the world, the feed. */
+interface House {
+  readonly config: Config;
+  readonly log: Logger;
+  readonly database: Database;
+  readonly launcher: Launcher;
+  readonly git: Git;
+  readonly redactor: Redactor;
+  readonly proxy: LlmProxyServer;
+  readonly feed: EventFeed;
+  readonly live: LiveRuns;
+  readonly workflows: WorkflowCatalog;
+  readonly mirrors: Mirrors;
+}
+
+interface Factory {
+  readonly house: House;
+  readonly app: Hono;
+  readonly token: string;
+  readonly worker: RunWorker;
+  /** Ends runs that a crash left behind, brings requests in step. */
+  recover(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** `harnais serve`: everything in one process, found by clients through `<data>/server.json`. @throws port-in-use, base-owned, … */
+export async function startServer(config: Config): Promise<{ readonly url: string; stop(): Promise<void> }> {
+  const factory = await createFactory(config, { scope: "any" });
+  const { house, worker } = factory;
+  try {
+    const server = await listenHttp(factory.app, { port: config.port, tryHandle: house.proxy.tryHandle });
+    house.proxy.mountAt(`http://127.0.0.1:${server.port}`);
+    await factory.recover();
+    const recovering = setInterval(() => void factory.recover(), RECOVER_EVERY_MS);
+    worker.start();
+    writeServerFile(config.dataDir, { url: server.url, token: factory.token, pid: process.pid, startedAt: new Date().toISOString() });
+    return {
+      url: server.url,
+      async stop() {
+        removeServerFile(config.dataDir);
+        clearInterval(recovering);
+        await worker.stop(STOP_REASON);
+        const closing = server.close(STOP_GRACE_MS);
+        await factory.stop();
+        await closing;
+      },
+    };
+  } catch (error) {
+    await factory.stop();
+    throw error;
+  }
+}
+
+/** The same application without a server, for a command. `carriesOutRuns`: it carries out the runs that the command makes. */
+export async function startInProcess(config: Config, { carriesOutRuns }: { carriesOutRuns: boolean }): Promise<Connection> {
+  const factory = await createFactory(config, { scope: "announced" });
+  try {
+    if (carriesOutRuns) {
+      await factory.house.proxy.listen({ host: "127.0.0.1", port: 0 });
+      await factory.recover();
+      factory.worker.start();
+    }
+  } catch (error) {
+    await factory.stop();
+    throw error;
+  }
+  return {
+    where: "this process",
+    isInProcess: true,
+    token: factory.token,
+    send: async (path, init) => factory.app.request(path, init),
+    async close() {
+      await factory.worker.stop(STOP_REASON);
+      await factory.stop();
+    },
+  };
+}
+
+async function createFactory(config: Config, { scope }: { scope: "any" | "announced" }): Promise<Factory> {
+  const log = createLog(config);
+  const database = await openDatabase({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, log });
+  try {
+    await ensureDefaultProviders(database.db);
+    await recoverBills(config.dataDir);
+    const house = createHouse(config, { log, database });
+    const deps = createExecuteDeps(house);
+    const worker = new RunWorker({ concurrency: config.concurrency, scope, live: house.live, deps, onSettled: () => house.mirrors.toSqlite() });
+    const runs = createRunService({ ...house, db: database.db, tracesDir: deps.tracesDir, announce: (runId) => worker.announce(runId) });
+    const requests = createRequests(house, runs);
+    const token = randomHex(24);
+    const stopping = new AbortController();
+    const app = createApplication(house, { runs, requests, token, signal: stopping.signal });
+    const endFollowing = followRuns({
+      feed: house.feed,
+      findRequestOf: async (runId) => (await getRun(database.db, runId))?.requestId ?? null,
+      move: (id, to) => requests.move(id, to),
+      warn: (error, message) => log.warn({ err: error }, message),
+    });
+    return {
+      house,
+      app,
+      token,
+      worker,
+      recover: () => recover(house, { deps, requests, owner: worker.owner }),
+      async stop() {
+        stopping.abort();
+        await endFollowing();
+        await house.proxy.stop();
+        await database.close();
+      },
+    };
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function createHouse(config: Config, { log, database }: { log: Logger; database: Database }): House {
+  const launcher = createLauncher();
+  const { db } = database;
+  mkdirSync(join(config.dataDir, "logs"), { recursive: true, mode: 0o700 });
+  return {
+    config,
+    log,
+    database,
+    launcher,
+    git: createGit({ launcher, config }),
+    redactor: createRedactor({ knownSecrets: config.knownSecrets() }),
+    proxy: createLlmProxy({ config, rows: createModelRows(db), log }),
+    feed: createEventFeed(),
+    live: { controllers: new Map(), answers: new Map() },
+    workflows: createWorkflowCatalog((project, name) => loadProjectWorkflow({ db, dataDir: config.dataDir }, project, name)),
+    mirrors: createMirrors({ db, dataDir: config.dataDir, log }),
+  };
+}
+
+function createExecuteDeps(house: House): ExecuteDeps {
+  const { config, log, launcher, proxy, redactor, feed, live, mirrors } = house;
+  const { db } = house.database;
+  const warn = (error: unknown, message: string): void => log.warn({ err: error }, message);
+  const workbench = createWorkbench({
+    git: house.git,
+    launcher,
+    config,
+    scanner: createSecretScanner({ knownSecrets: config.knownSecrets() }),
+    redact: (text) => redactor.redact(text),
+    warn,
+  });
+  const readStructured = createReadStructured(proxy);
+  return {
+    db,
+    feed,
+    log,
+    workbench,
+    tracesDir: join(config.dataDir, "traces"),
+    defaultModel: DEFAULT_MODEL,
+    runJob: createRunJob({ config, launcher, agents: createAgents(config), proxy, readStructured, redactor, dataDir: config.dataDir, log }),
+    keepAttempt: (attempt) => workbench.keep(attempt),
+    findProject: (projectId) => getProject(db, projectId),
+    loadWorkflow: (name, project, options) => house.workflows.load(name, project, options),
+    revokeRun: (runId) => proxy.tokens.revokeRun(runId),
+    mirrorRun: () => mirrors.toPostgres(),
+    waitForAnswer: (runId, signal) =>
+      new Promise((resolve, reject) => {
+        live.answers.set(runId, resolve);
+        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
+      }).finally(() => live.answers.delete(runId)) as Promise<string>,
+  };
+}
+
+function createRequests({ database: { db }, feed }: House, runs: RunService): RequestService {
+  const requests: RequestService = createRequestService({
+    db,
+    async recordChange(trx, { id, ...change }) {
+      const event = { event_id: `evt_${randomHex(6)}`, ts: new Date().toISOString(), type: "request_status", name: id, payload: change };
+      const seq = await insertEvent(trx, event);
+      return () => feed.publish({ seq, runId: null, phaseId: null, type: event.type, name: id, payload: change, ts: event.ts });
+    },
+    dispatch: (request) =>
+      dispatchRequest(request, {
+        move: (id, to) => requests.move(id, to),
+        createRun: async ({ projectId, ...run }) => runs.create({ ...run, project: await getProject(db, projectId) }),
+      }),
+  });
+  return requests;
+}
+
+function createApplication(
+  house: House,
+  { runs, requests, token, signal }: { runs: RunService; requests: RequestService; token: string; signal: AbortSignal },
+): Hono {
+  const { config, log, feed, git, proxy } = house;
+  const { db } = house.database;
+  const find = (idOrPath: string) => resolveProject({ db, git }, idOrPath, signal);
+  return createApp({
+    token,
+    version: VERSION,
+    log,
+    health: async () => ({ database: house.database.kind }),
+    routes: [
+      eventsRoutes({ feed, signal, listAfter: (query) => listEventFrames(db, query), lastSeq: () => findLastSeq(db) }),
+      runRoutes({ runs, resolveProject: find, checkModel: async (model) => void (await proxy.catalog.find(model)) }),
+      requestRoutes(requests, async (idOrPath) => {
+        if (idOrPath !== undefined) return (await find(idOrPath)).id;
+        const some = await listProjects(db, { after: undefined, limit: 2 });
+        return some.length === 1 ? (some[0]?.id ?? null) : null;
+      }),
+      projectRoutes({ db, git, dataDir: config.dataDir }),
+      providerRoutes({ db, secret: (name) => config.secret(name) }),
+      priceRoutes(db),
+    ],
+  });
+}
+
+async function recover(
+  { database, launcher, log }: House,
+  { deps, requests, owner }: { deps: ExecuteDeps; requests: RequestService; owner: string },
+): Promise<void> {
+  const sweep = (sessionId: string): Promise<number> => launcher.sweep({ name: SESSION_MARK, value: sessionId });
+  try {
+    const count = await recoverRuns(deps, { owner, isSoleProcess: database.kind === "embedded", sweep, log });
+    if (count > 0) log.warn({ count }, "runs that a crash left behind were ended");
+    for (const { id, runStatus, runReason } of await listStaleRequests(database.db)) {
+      await requests.move(id, toEndStatus(runStatus, runReason));
+    }
+  } catch (error) {
+    log.error({ err: error }, "recovery failed");
+  }
+}
+
