@@ -3,6 +3,8 @@ import { FactoryError, messageOf } from "../../lib/errors.ts";
 import { type Scenario, ScenarioSchema } from "./scenario.ts";
 
 const MAX_SCENARIO_CHARS = 4 * 1024 * 1024;
+// Uses of one anchor, weighted by what it holds: an alias bomb is refused.
+const MAX_ALIASES = 1000;
 
 /**
  * The scenario in a YAML text.
@@ -23,7 +25,7 @@ export function parseScenario(text: string, file: string): Scenario {
 
 function toValue(document: Document, file: string): unknown {
   try {
-    return document.toJS();
+    return document.toJS({ maxAliasCount: MAX_ALIASES });
   } catch (error) {
     // An alias bomb: the parser refuses to unfold it.
     throw badScenario(file, 1, "", messageOf(error));
