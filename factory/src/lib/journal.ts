@@ -1,4 +1,4 @@
-import { closeSync, mkdirSync, openSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** The one way to append to a JSONL journal (runner events, bills). */
@@ -14,12 +14,13 @@ export interface Journal {
 
 const FILE_MODE = 0o600;
 const FOLDER_MODE = 0o700;
+const LF = 10;
 
 /** Opens `file` for appending, with its folder; both are the user's only. */
 export function openJournal(file: string): Journal {
   mkdirSync(dirname(file), { recursive: true, mode: FOLDER_MODE });
-  const descriptor = openSync(file, "a", FILE_MODE);
-  let torn = false;
+  const descriptor = openSync(file, "a+", FILE_MODE);
+  let torn = endsTorn(descriptor);
   return {
     file,
     append(line) {
@@ -34,4 +35,11 @@ export function openJournal(file: string): Journal {
       closeSync(descriptor);
     },
   };
+}
+
+/** True when a writer was killed in the middle of its last line: ours must not become part of it. */
+function endsTorn(descriptor: number): boolean {
+  const { size } = fstatSync(descriptor);
+  const last = Buffer.alloc(1);
+  return size > 0 && readSync(descriptor, last, 0, 1, size - 1) === 1 && last[0] !== LF;
 }
