@@ -1,6 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { FactoryError } from "../lib/errors.ts";
+import { readDriverSettings } from "./git-config.ts";
 import { parseRef } from "./git-ref.ts";
 import type { Git } from "./git.ts";
 
@@ -88,6 +89,7 @@ export async function readBranch(
 /** Changes of the main checkout that are in no commit, untracked files included: they are not part of a run. */
 export async function countUncommittedChanges(git: Git, checkout: string, signal: AbortSignal): Promise<number> {
   const args = ["status", "--porcelain=v1", "-z", "--untracked-files=normal", "--no-renames", "--ignore-submodules=all"];
-  const listed = await git.run(args, { cwd: checkout }, signal);
+  const settings = await readDriverSettings(git, { cwd: checkout }, signal);
+  const listed = await git.run(args, { cwd: checkout, settings }, signal);
   return listed.split("\0").filter((entry) => entry !== "").length;
 }
