@@ -142,7 +142,13 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
     await recoverBills(config.dataDir);
     const house = createHouse(config, { log, database });
     const deps = createExecuteDeps(house);
-    const worker = new RunWorker({ concurrency: config.concurrency, scope, live: house.live, deps, onSettled: () => house.mirrors.toSqlite() });
+    const worker = new RunWorker({
+      concurrency: config.concurrency,
+      scope,
+      live: house.live,
+      deps,
+      onSettled: () => house.mirrors.toSqlite(),
+    });
     const runs = createRunService({ ...house, db: database.db, tracesDir: deps.tracesDir, announce: (runId) => worker.announce(runId) });
     const requests = createRequests(house, runs);
     const token = randomHex(24);
@@ -285,4 +291,3 @@ async function recover(
     log.error({ err: error }, "recovery failed");
   }
 }
-

@@ -26,7 +26,10 @@ export async function dispatchRequest(request: RequestReport, deps: DispatchDeps
     return deps.move(requestId, { status: "needs_person", reason: `no workflow for intent ${intent ?? "unknown"} yet` });
   }
   if (request.project === null) {
-    return deps.move(requestId, { status: "needs_person", reason: "no project: name one (`--project`), there is none or more than one to choose from" });
+    return deps.move(requestId, {
+      status: "needs_person",
+      reason: "no project: name one (`--project`), there is none or more than one to choose from",
+    });
   }
   try {
     const runId = await deps.createRun({ workflow, input: request.text, projectId: request.project, requestId });
@@ -40,7 +43,10 @@ export async function dispatchRequest(request: RequestReport, deps: DispatchDeps
 }
 
 /** The state a request takes from what happens to its run. */
-export function toRequestStatus(eventType: string, payload: Readonly<Record<string, unknown>>): { status: RequestStatus; reason: string | null } | undefined {
+export function toRequestStatus(
+  eventType: string,
+  payload: Readonly<Record<string, unknown>>,
+): { status: RequestStatus; reason: string | null } | undefined {
   switch (eventType) {
     case "run_start":
     case "run_resumed":

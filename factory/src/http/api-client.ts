@@ -49,7 +49,11 @@ export async function findServer(config: Config): Promise<Connection | undefined
     await health.body?.cancel();
   } catch (error) {
     if (named === undefined) return undefined;
-    throw new FactoryError("server-unreachable", `no Harnais server at ${url} (HARNAIS_URL): ${causeOf(error)}; start one with \`harnais serve\``, { cause: error });
+    throw new FactoryError(
+      "server-unreachable",
+      `no Harnais server at ${url} (HARNAIS_URL): ${causeOf(error)}; start one with \`harnais serve\``,
+      { cause: error },
+    );
   }
   return { where: url, isInProcess: false, token: found.token, send, close: async () => undefined };
 }
@@ -83,7 +87,9 @@ async function request(connection: Connection, path: string, init: RequestInit):
   try {
     return await connection.send(path, init);
   } catch (error) {
-    throw new FactoryError("server-unreachable", `the Harnais server at ${connection.where} does not answer: ${causeOf(error)}`, { cause: error });
+    throw new FactoryError("server-unreachable", `the Harnais server at ${connection.where} does not answer: ${causeOf(error)}`, {
+      cause: error,
+    });
   }
 }
 
@@ -102,7 +108,10 @@ async function* readEvents(
   signal: AbortSignal,
 ): AsyncIterable<EventFrame> {
   const query = new URLSearchParams({ ...(run === undefined ? {} : { run }), ...(after === undefined ? {} : { after: String(after) }) });
-  const response = await request(connection, `/api/events?${query.toString()}`, { headers: { authorization: `Bearer ${connection.token}` }, signal });
+  const response = await request(connection, `/api/events?${query.toString()}`, {
+    headers: { authorization: `Bearer ${connection.token}` },
+    signal,
+  });
   if (!response.ok || response.body === null) throw toError(response.status, parseJson(await response.text()));
   const frames: EventFrame[] = [];
   const parser = createParser({ onEvent: (event) => frames.push(JSON.parse(event.data) as EventFrame) });

@@ -44,8 +44,15 @@ export const OPERATIONS: Readonly<Record<string, Operation>> = {
   "POST /api/providers": { summary: "Add a provider; its key by the name of an environment variable", body: ProviderBody, status: 201 },
   "PATCH /api/providers/{name}": { summary: "Change a provider", body: ProviderBody.partial() },
   "DELETE /api/providers/{name}": { summary: "Remove a provider", status: 204 },
+  "POST /api/projects/{id}/trust": {
+    summary: "Trust the present content of a project's workflow file",
+    body: z.strictObject({ file: z.string() }),
+  },
   "GET /api/prices": { summary: "Price rows, USD per million tokens", isList: true },
   "POST /api/prices": { summary: "Add a price row; rows never change", body: PriceBody, status: 201 },
+  "GET /api/prices/{id}": { summary: "One price row, `provider/model@version`" },
+  "PATCH /api/prices/{id}": { summary: "Refused: prices never change", status: 409 },
+  "DELETE /api/prices/{id}": { summary: "Refused: prices never change", status: 409 },
 };
 
 /** OpenAPI 3.1 of the API, from the zod schemas. */
@@ -67,7 +74,9 @@ export function toOpenApi(version: string): object {
 function toOperation(path: string, { summary, body, answer, status = 200, isList = false }: Operation): object {
   const parameters = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({ name, in: "path", required: true, schema: { type: "string" } }));
   const shape = isList ? z.object({ items: z.array(answer ?? z.looseObject({})), next: z.string().nullable() }) : answer;
-  const content = (schema: ZodType): object => ({ "application/json": { schema: z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) } });
+  const content = (schema: ZodType): object => ({
+    "application/json": { schema: z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) },
+  });
   return {
     summary,
     ...(parameters.length === 0 ? {} : { parameters }),

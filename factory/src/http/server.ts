@@ -48,7 +48,14 @@ function listen(listener: RequestListener, { host, port }: { host: string; port:
     const server = createServer({ requestTimeout: 0, headersTimeout: 30_000 }, listener);
     server.once("error", (error: NodeJS.ErrnoException) => {
       const inUse = error.code === "EADDRINUSE";
-      reject(inUse ? new FactoryError("port-in-use", `port ${port} is in use: stop what listens there, or choose another with --port (0 = any free one)`) : error);
+      reject(
+        inUse
+          ? new FactoryError(
+              "port-in-use",
+              `port ${port} is in use: stop what listens there, or choose another with --port (0 = any free one)`,
+            )
+          : error,
+      );
     });
     server.listen(port, host, () => resolve(server));
   });

@@ -19,7 +19,10 @@ export interface RequestService {
 export interface RequestServiceDeps {
   readonly db: Kysely<Tables>;
   /** Stores the change as an event in the same transaction. */
-  recordChange(trx: Kysely<Tables>, change: { id: string; from: RequestStatus; to: RequestStatus; reason: string | null }): Promise<() => void>;
+  recordChange(
+    trx: Kysely<Tables>,
+    change: { id: string; from: RequestStatus; to: RequestStatus; reason: string | null },
+  ): Promise<() => void>;
   /** Until classification is built a request without intent is a run; then it is dispatched. */
   dispatch(request: RequestReport): Promise<void>;
 }

@@ -20,10 +20,7 @@ export interface RecoverOptions {
  * Ends runs that a crash left behind: their agents are swept, the open attempt is `interrupted`, the run `failed` with
  * cause `crashed`, its worktree removed. (Going on where they stood is a later step.)
  */
-export async function recoverRuns(
-  deps: ExecuteDeps,
-  { owner, isSoleProcess, sweep, log }: RecoverOptions,
-): Promise<number> {
+export async function recoverRuns(deps: ExecuteDeps, { owner, isSoleProcess, sweep, log }: RecoverOptions): Promise<number> {
   const leases = await leaseAbandonedRuns(deps.db, { owner, leaseMs: LEASE_MS, isSoleProcess });
   for (const lease of leases) {
     await recoverRun(lease, deps, sweep).catch((error: unknown) => log.error({ err: error, runId: lease.runId }, "run not recovered"));
