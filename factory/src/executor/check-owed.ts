@@ -1,6 +1,6 @@
 import type { Json } from "@harnais/contracts/json.ts";
 import type { ReadStructured } from "../ai/structured-port.ts";
-import { readDriverSettings } from "../projects/git-config.ts";
+import { readDriverSettings } from "../projects/git-drivers.ts";
 import { FACTORY_FOLDERS } from "../projects/git-exclude.ts";
 import type { Git } from "../projects/git.ts";
 import type { CallBook } from "./call-book.ts";

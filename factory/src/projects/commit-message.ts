@@ -24,13 +24,13 @@ export function toSubject(request: string): string {
     .replace(/^[\s#-]+/, "")
     .trim();
   if (line === "") return "Change without words";
-  const characters = [...line];
-  return characters.length <= MAX_SUBJECT_CHARS
-    ? line
-    : `${characters
-        .slice(0, MAX_SUBJECT_CHARS - 1)
-        .join("")
-        .trimEnd()}…`;
+  return line.length <= MAX_SUBJECT_CHARS ? line : `${cutWhole(line, MAX_SUBJECT_CHARS - 1).trimEnd()}…`;
+}
+
+/** At most `maxChars` of `text`, never half a character. */
+function cutWhole(text: string, maxChars: number): string {
+  const isPairCut = /[\uD800-\uDBFF]$/.test(text.slice(0, maxChars));
+  return text.slice(0, isPairCut ? maxChars - 1 : maxChars);
 }
 
 function toQuote(request: string): string {

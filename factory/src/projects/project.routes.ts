@@ -54,9 +54,16 @@ function withoutUndefined(change: z.infer<typeof ChangeBody>): ProjectChange {
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
 }
 
+const FOREIGN_KEY_VIOLATION = "23503";
+
 async function removeProject({ db }: ProjectRoutesDeps, id: string): Promise<void> {
-  const uses = await countProjectUses(db, id);
-  if (uses > 0)
-    throw new FactoryError("conflict", `project ${id} has ${uses} runs and requests: their history needs it, it cannot be removed`);
-  if (!(await deleteProject(db, id))) throw new FactoryError("not-found", `no project ${id}: \`harnais projects list\` shows them`);
+  if ((await countProjectUses(db, id)) > 0) throw inUse(id);
+  // A run may begin between the two statements: then the base refuses.
+  const isGone = await deleteProject(db, id).catch((error: unknown) => {
+    throw error instanceof Error && "code" in error && error.code === FOREIGN_KEY_VIOLATION ? inUse(id) : error;
+  });
+  if (!isGone) throw new FactoryError("not-found", `no project ${id}: \`harnais projects list\` shows them`);
 }
+
+const inUse = (id: string): FactoryError =>
+  new FactoryError("conflict", `project ${id} has runs or requests: their history needs it, it cannot be removed`);

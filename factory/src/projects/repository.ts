@@ -1,7 +1,7 @@
 import { realpath, stat } from "node:fs/promises";
 import { isAbsolute } from "node:path";
 import { FactoryError } from "../lib/errors.ts";
-import { readDriverSettings } from "./git-config.ts";
+import { readDriverSettings } from "./git-drivers.ts";
 import { parseRef } from "./git-ref.ts";
 import type { Git } from "./git.ts";
 

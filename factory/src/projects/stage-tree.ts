@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { FactoryError } from "../lib/errors.ts";
 import { FACTORY_FOLDERS } from "./git-exclude.ts";
-import { readDriverSettings } from "./git-config.ts";
+import { readDriverSettings } from "./git-drivers.ts";
 import type { Git, GitPlace } from "./git.ts";
 import { openWorktree } from "./worktree-place.ts";
 import type { WorktreeRef } from "./worktree-place.ts";

@@ -3,7 +3,7 @@ import { basename, dirname, join, relative, sep } from "node:path";
 import type { Config } from "../config.ts";
 import { FactoryError } from "../lib/errors.ts";
 import { excludeFactoryFolders } from "./git-exclude.ts";
-import { readDriverSettings } from "./git-config.ts";
+import { readDriverSettings } from "./git-drivers.ts";
 import { parseRef, toRunBranch } from "./git-ref.ts";
 import type { Git } from "./git.ts";
 import { linkDependencies } from "./link-dependencies.ts";

@@ -54,10 +54,10 @@ test("made again after an interrupt it is the same worktree, with the work that 
 test.each([
   [
     "git was killed while it made it",
-    async (bench: ProjectBench, repo: string) => writeFile(join(repo, ".git", "worktrees", RUN_ID, "locked"), "initializing"),
+    async (_bench: ProjectBench, repo: string) => writeFile(join(repo, ".git", "worktrees", RUN_ID, "locked"), "initializing"),
   ],
   ["its folder is gone", async (bench: ProjectBench) => rm(join(bench.config.dataDir, "worktrees", RUN_ID), { recursive: true })],
-  ["git has forgotten it", async (bench: ProjectBench, repo: string) => rm(join(repo, ".git", "worktrees", RUN_ID), { recursive: true })],
+  ["git has forgotten it", async (_bench: ProjectBench, repo: string) => rm(join(repo, ".git", "worktrees", RUN_ID), { recursive: true })],
 ])("a broken worktree is made anew on the same branch: %s", async (_title, breakIt) => {
   const bench = await createProjectBench();
   const { repo, make, worktree } = await open(bench);

@@ -47,7 +47,7 @@ export function createScenarioAgent(scenario: Scenario, { system, cwd }: { reado
 }
 
 function runTool(cwd: string, name: string, args: Record<string, unknown>): string {
-  const path = String(args["path"] ?? ".");
+  const path = typeof args["path"] === "string" ? args["path"] : ".";
   try {
     if (name === "ls")
       return readdirSync(join(cwd, path))
