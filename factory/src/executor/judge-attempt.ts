@@ -14,7 +14,11 @@ export interface AttemptFailure {
 }
 
 /** The failure that the process's end shows; undefined when the CLI's own rules call it a success. */
-export function judgeAttempt({ end, evidence, hasTooManyTurns }: AttemptFacts, agent: AgentAdapter, job: Job): AttemptFailure | undefined {
+export function judgeAttempt(
+  { end, evidence, hasTooManyTurns }: AttemptFacts,
+  agent: AgentAdapter,
+  job: Pick<Job, "limits">,
+): AttemptFailure | undefined {
   const { limits } = job;
   if (hasTooManyTurns) return failed("agent", `ended after ${limits.maxTurns} turns: the limit of this phase (maxTurns)`);
   switch (end.cause) {
