@@ -112,7 +112,7 @@ async function rehearse(scenarios: ScenarioBook, exchange: Exchange): Promise<vo
 }
 
 async function sendStream(response: ServerResponse, chunks: readonly string[], then: Answer, gone: AbortSignal): Promise<void> {
-  const cutAfter = then.fault?.cutAfterChunks ?? Number.POSITIVE_INFINITY;
+  const cutAfter = then.fault?.cutAfterChunks === undefined ? Number.POSITIVE_INFINITY : Math.min(then.fault.cutAfterChunks, chunks.length);
   const stallAfter = then.fault?.stall === true ? DEFAULT_STALL_CHUNKS : (then.fault?.stall ?? Number.POSITIVE_INFINITY);
   if (stallAfter === 0) return;
   response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
@@ -121,7 +121,9 @@ async function sendStream(response: ServerResponse, chunks: readonly string[], t
     if (gone.aborted || index >= stallAfter) return;
     if (index >= cutAfter) return void response.destroy();
     if (index > 0) await pause(then.chunkMs, gone);
-    if (!response.write(chunk) && !gone.aborted) await once(response, "drain", { signal: gone }).catch(() => undefined);
+    // A cut throws away what has not left yet: the chunks before it are sent first.
+    if (index === cutAfter - 1) await new Promise((resolve) => response.write(chunk, resolve));
+    else if (!response.write(chunk) && !gone.aborted) await once(response, "drain", { signal: gone }).catch(() => undefined);
   }
   if (cutAfter !== Number.POSITIVE_INFINITY) return void response.destroy();
   if (stallAfter === Number.POSITIVE_INFINITY) response.end("data: [DONE]\n\n");

@@ -8,7 +8,7 @@ import { z } from "zod";
 const MAX_DELAY_MS = 600_000;
 const MAX_RULES = 1000;
 
-const regex = z.string().min(1).max(4000).transform(toRegExp);
+const regex = z.string().max(4000).transform(toRegExp);
 const tokens = z.number().int().min(0).max(10_000_000);
 const usdPerMillion = z.number().min(0).max(1_000_000);
 const delay = z.number().min(0).max(MAX_DELAY_MS);

@@ -12,10 +12,15 @@ import type { ProxyClaims } from "../../../src/llm-proxy/proxy-port.ts";
 export const PRICE: Price = { input: 3, output: 15, cacheRead: 0.3, cacheWrite5m: 3.75, cacheWrite1h: 6 };
 export const KEY = "provider-key-of-the-test";
 
+export interface TestScenario {
+  readonly name: string;
+  readonly [key: string]: unknown;
+}
+
 export interface HouseOptions {
   /** Address of the provider `wire`; its key is in WIRE_KEY, its model `m` has PRICE, others have none. */
   readonly upstream?: string;
-  readonly scenarios?: readonly { readonly name: string; readonly [key: string]: unknown }[];
+  readonly scenarios?: readonly TestScenario[];
   readonly limits?: UpstreamLimits;
   readonly secrets?: Readonly<Record<string, string>>;
 }
