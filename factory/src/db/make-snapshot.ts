@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,8 +9,7 @@ export async function makeSnapshot(snapshot: string = toSnapshotPath()): Promise
   if (existsSync(snapshot)) return;
   const { openEmbedded } = await import("./open-embedded.ts"); // PGlite and its driver: only for those who need them
   const { migrate } = await import("./migrate.ts");
-  const workshop = `${snapshot}.${process.pid}.tmp`;
-  await rm(workshop, { recursive: true, force: true });
+  const workshop = `${snapshot}.${randomUUID()}.tmp`;
   try {
     const database = await openEmbedded(workshop, { snapshot: null });
     try {
