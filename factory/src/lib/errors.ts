@@ -1,34 +1,34 @@
 /** Every code is listed in docs/errors.md with its remedy (a test compares). */
-export type ErrorCode =
-  | "bad-input"
-  | "unknown-workflow"
-  | "empty-workflow"
-  | "bad-workflow"
-  | "untrusted-workflow"
-  | "workflow-changed"
-  | "not-a-repository"
-  | "bad-ref"
-  | "git-failed"
-  | "branch-contended"
-  | "not-found"
-  | "conflict"
-  | "unauthorized"
-  | "refused"
-  | "secret-found"
-  | "too-large"
-  | "bad-config"
-  | "base-owned"
-  | "database-unreachable"
-  | "database-newer"
-  | "port-in-use"
-  | "part-missing"
-  | "server-unreachable"
-  | "storage"
-  | "bad-scenario"
-  | "unknown-model"
-  | "unknown-provider"
-  | "ceiling-reached"
-  | "no-journal";
+export const ERROR_CODES = [
+  "bad-input",
+  "unknown-workflow",
+  "empty-workflow",
+  "bad-workflow",
+  "untrusted-workflow",
+  "workflow-changed",
+  "not-a-repository",
+  "bad-ref",
+  "git-failed",
+  "not-found",
+  "conflict",
+  "unauthorized",
+  "refused",
+  "secret-found",
+  "too-large",
+  "bad-config",
+  "base-owned",
+  "database-unreachable",
+  "database-newer",
+  "port-in-use",
+  "part-missing",
+  "server-unreachable",
+  "storage",
+  "bad-scenario",
+  "unknown-model",
+  "unknown-provider",
+  "no-journal",
+] as const;
+export type ErrorCode = (typeof ERROR_CODES)[number];
 
 /** How a command ends on each kind of error (overview §5): 2 wrong input, 3 refused, 4 a part is missing. */
 export type ExitCode = 0 | 1 | 2 | 3 | 4 | 130;
@@ -66,8 +66,6 @@ const EXIT_CODES: Partial<Record<ErrorCode, ExitCode>> = {
   storage: 4,
   "no-journal": 1,
   "git-failed": 1,
-  "branch-contended": 1,
-  "ceiling-reached": 1,
 };
 
 /** The exit code of a command that ends with this error. Default 2: wrong usage or bad input. */

@@ -57,7 +57,6 @@ function toJson(name: string, value: unknown): Json {
 const CAUSES: Partial<Record<ErrorCode, FailureCause>> = {
   "git-failed": "git",
   "bad-ref": "git",
-  "branch-contended": "branch-contended",
   "secret-found": "validation",
   storage: "storage",
   "part-missing": "part-missing",
