@@ -28,13 +28,13 @@ export function readStreamFacts(record: ResponseRecord): ResponseFacts {
   const headLines = dataLines(head);
   const tailLines = dataLines(tail);
   const first = findFirst(headLines);
-  const end = readEnd([...headLines, ...tailLines]);
+  const { isDone, isReadable, ...end } = readEnd([...headLines, ...tailLines]);
   return {
     responseId: textOf(first?.["id"], MAX_ID_CHARS),
     modelAnswered: textOf(first?.["model"], MAX_ID_CHARS),
     ...end,
-    isFinished: end.isDone || end.finishReason !== null,
-    isReadable: first !== undefined || end.isReadable,
+    isFinished: isDone || end.finishReason !== null,
+    isReadable: first !== undefined || isReadable,
   };
 }
 

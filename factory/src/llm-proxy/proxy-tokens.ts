@@ -2,6 +2,8 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import type { ProxyClaims, ProxyTokens } from "./proxy-port.ts";
 
 const PREFIX = "hpt_";
+// Claims and a SHA-256 in base64url.
+const SHAPE = /^hpt_([\w-]+)\.([\w-]{43})$/;
 const KEY_BYTES = 32;
 
 export type TokenCheck = { readonly type: "valid"; readonly claims: ProxyClaims } | { readonly type: "refused"; readonly reason: string };
@@ -43,7 +45,7 @@ export function createProxyTokens(now: () => number = Date.now): CheckedTokens {
     },
     check(token) {
       if (token === undefined || token === "") return refuse("no token: send it as `authorization: Bearer …` or `x-api-key`");
-      const [text, signature] = token.startsWith(PREFIX) ? token.slice(PREFIX.length).split(".") : [];
+      const [, text, signature] = SHAPE.exec(token) ?? [];
       if (text === undefined || signature === undefined) return refuse("this is not a token of this factory");
       const given = Buffer.from(signature, "base64url");
       const expected = sign(text);
