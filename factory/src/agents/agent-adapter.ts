@@ -1,4 +1,4 @@
-import type { CostSum, Price } from "@harnais/contracts/money.ts";
+import type { Price } from "@harnais/contracts/money.ts";
 import type { Harness } from "@harnais/contracts/statuses.ts";
 import type { Command } from "../launcher/process.ts";
 
@@ -120,5 +120,3 @@ export interface AgentAdapter {
   /** True when the CLI's files hold this session, so that it can be resumed. */
   hasSession(task: Pick<AgentTask, "homeDir" | "sessionId">): boolean;
 }
-
-export type { CostSum };

@@ -39,7 +39,9 @@ test.each<[string, Partial<AttemptEvidence>, string, RegExp]>([
 });
 
 test("the reason is one line of bearable length", () => {
-  const verdict = judgePi({ ...well, lastStopReason: "error", lastError: "line\n".repeat(10_000) });
-  expect(verdict).toMatchObject({ ok: false });
-  if (!verdict.ok) expect(verdict.reason).toMatch(/^[^\n]{10,500}$/);
+  expect(judgePi({ ...well, lastStopReason: "error", lastError: "line\n".repeat(10_000) })).toEqual({
+    ok: false,
+    cause: "llm-upstream",
+    reason: expect.stringMatching(/^[^\n]{10,500}$/),
+  });
 });

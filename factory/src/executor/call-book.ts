@@ -22,17 +22,6 @@ export function createCallBook(label: string): CallBook {
   let tools = 0;
   let lastTool: string | null = null;
 
-  const book = (kind: CountedCall["kind"], usage: CallUsage | null, facts: Pick<CountedCall, "response_id" | "stop_reason">): void => {
-    const costNanoUsd = usage?.costNanoUsd ?? null;
-    calls.push({
-      kind,
-      response_id: facts.response_id,
-      label,
-      tokens: usage?.totalTokens ?? null,
-      cost_usd: costNanoUsd === null ? null : nanoToUsd(costNanoUsd),
-      stop_reason: facts.stop_reason,
-    });
-  };
   const sum: CallBook["sum"] = () => ({
     tokens: sumTokens(calls.map((call) => call.tokens)),
     cost: sumCosts(calls.map((call) => (call.cost_usd === null ? null : usdToNano(call.cost_usd)))),
@@ -40,40 +29,19 @@ export function createCallBook(label: string): CallBook {
 
   return {
     add(event) {
-      switch (event.type) {
-        case "turn_start":
-          open.turn = true;
-          turns++;
-          break;
-        case "assistant":
-          open.turn = false;
-          book("assistant", event.usage, { response_id: event.responseId, stop_reason: event.stopReason });
-          break;
-        case "compaction_start":
-          open.compaction = true;
-          break;
-        case "compaction":
-          open.compaction = false;
-          book("compaction", event.usage, { response_id: null, stop_reason: event.failed ? "error" : null });
-          break;
-        case "tool_start":
-          lastTool = event.tool;
-          break;
-        case "tool_end":
-          tools++;
-          break;
-        case "session":
-        case "final":
-        case "noise":
-          break;
-      }
+      const call = toCall(event, label);
+      if (call !== undefined) calls.push(call);
+      if (event.type === "turn_start" || event.type === "assistant") open.turn = event.type === "turn_start";
+      if (event.type === "compaction_start" || event.type === "compaction") open.compaction = event.type === "compaction_start";
+      if (event.type === "turn_start") turns++;
+      if (event.type === "tool_start") lastTool = event.tool;
+      if (event.type === "tool_end") tools++;
     },
     addFactoryCalls(made) {
       calls.push(...made);
     },
     close() {
-      if (open.turn) book("unseen", null, { response_id: null, stop_reason: null });
-      if (open.compaction) book("unseen", null, { response_id: null, stop_reason: null });
+      for (const isOpen of Object.values(open)) if (isOpen) calls.push(unseenCall(label));
       open.turn = false;
       open.compaction = false;
     },
@@ -85,3 +53,24 @@ export function createCallBook(label: string): CallBook {
     toProgress: () => ({ lastTool, turns, tools, ...sum() }),
   };
 }
+
+function toCall(event: AgentEvent, label: string): CountedCall | undefined {
+  if (event.type === "assistant")
+    return { kind: "assistant", response_id: event.responseId, label, ...toBill(event.usage), stop_reason: event.stopReason };
+  if (event.type === "compaction")
+    return { kind: "compaction", response_id: null, label, ...toBill(event.usage), stop_reason: event.failed ? "error" : null };
+  return undefined;
+}
+
+function toBill({ totalTokens, costNanoUsd }: CallUsage): Pick<CountedCall, "tokens" | "cost_usd"> {
+  return { tokens: totalTokens, cost_usd: costNanoUsd === null ? null : nanoToUsd(costNanoUsd) };
+}
+
+const unseenCall = (label: string): CountedCall => ({
+  kind: "unseen",
+  response_id: null,
+  label,
+  tokens: null,
+  cost_usd: null,
+  stop_reason: null,
+});

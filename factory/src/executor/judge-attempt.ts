@@ -55,7 +55,6 @@ const CAUSES: Partial<Record<ErrorCode, FailureCause>> = {
   "unknown-provider": "part-missing",
   "bad-scenario": "part-missing",
   storage: "storage",
-  "ceiling-reached": "ceiling",
   "git-failed": "git",
   "not-a-repository": "git",
   "not-found": "git",
