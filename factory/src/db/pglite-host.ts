@@ -21,15 +21,16 @@ interface Waiting {
   reject(error: Error): void;
 }
 
+const THREAD = new URL("./pglite-worker.ts", import.meta.url);
 const STDERR_TAIL_CHARS = 2000;
 
 /**
  * Starts PGlite on `folder` in a worker thread; a folder without a base gets one (initdb, seconds).
  * The caller holds the owner lock.
  */
-export async function startPglite(folder: string): Promise<PgliteHost> {
+export async function startPglite(folder: string, thread: URL = THREAD): Promise<PgliteHost> {
   // Its output is not ours: a command's stdout holds the command's answer only. Its environment is empty: no secret.
-  const worker = new Worker(new URL("./pglite-worker.ts", import.meta.url), {
+  const worker = new Worker(thread, {
     workerData: { folder },
     env: {},
     stdout: true,

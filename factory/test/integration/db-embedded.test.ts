@@ -6,11 +6,13 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { sql } from "kysely";
+import { Pool } from "pg";
 import { afterEach, beforeAll, beforeEach, expect, test } from "vitest";
 import { makeSnapshot } from "../../src/db/make-snapshot.ts";
 import { openDatabase } from "../../src/db/open-database.ts";
 import { openEmbedded } from "../../src/db/open-embedded.ts";
 import { startPglite } from "../../src/db/pglite-host.ts";
+import { PgliteStream } from "../../src/db/pglite-stream.ts";
 
 const OWNER = join(dirname(fileURLToPath(import.meta.url)), "..", "fixtures", "database-owner.ts");
 const REOPEN_BOUND_MS = 20_000; // 5 s on a quiet machine
@@ -151,13 +153,16 @@ test("a damaged base is a clear error and the lock is given back", async () => {
   await (await open()).close();
 });
 
-test("when the thread dies every query is told, none hangs", async () => {
-  const host = await startPglite(join(dataDir, "db"));
-  const message = Buffer.concat([Buffer.from("Q"), Buffer.of(0, 0, 0, 22), Buffer.from("select pg_sleep(9)\0".slice(0, 18))]);
-  const running = host.execute(new Uint8Array(message));
+test("when the thread dies every query is told, the waiting and the later ones; none hangs", async () => {
+  const host = await startPglite(dataDir, new URL("../fixtures/dying-worker.ts", import.meta.url));
+  const pool = new Pool({ max: 1, stream: () => new PgliteStream(host) });
+  pool.on("error", () => undefined);
+  const answers = await Promise.allSettled([pool.query("select 1"), pool.query("select 2"), host.execute(new Uint8Array(5))]);
+  const told = expect.objectContaining({ message: expect.stringContaining("the embedded database stopped") });
+  expect(answers).toEqual(answers.map(() => ({ status: "rejected", reason: told })));
+  await expect(pool.query("select 3")).rejects.toThrow(/code 9/);
   await host.close();
-  await expect(host.execute(new Uint8Array(message))).rejects.toThrow("the embedded database stopped");
-  await running.catch(() => undefined);
+  await pool.end();
 });
 
 test("an abort while it opens closes what was opened", async () => {

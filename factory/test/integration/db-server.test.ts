@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openDatabase } from "../../src/db/open-database.ts";
+import { messageOf } from "../../src/lib/errors.ts";
+import type { FactoryError } from "../../src/lib/errors.ts";
 import { openTestDatabase, TEST_SERVER_URL } from "./support/database.ts";
 import { createEmptyDatabase } from "./support/test-server.sql.ts";
 
@@ -15,9 +17,9 @@ afterAll(() => rmSync(dataDir, { recursive: true, force: true }));
 
 test("an unreachable server is told by host and port, without its password", async () => {
   const opening = openDatabase({ dataDir, databaseUrl: "postgres://user:hunter22@127.0.0.1:1/harnais" });
-  const error = await opening.catch((reason: unknown) => reason as Error & { code: string });
+  const error = await opening.catch((reason: unknown) => reason as FactoryError);
   expect(error).toMatchObject({ code: "database-unreachable", message: expect.stringContaining("127.0.0.1:1") });
-  expect(String(error)).not.toContain("hunter22");
+  expect(messageOf(error)).not.toContain("hunter22");
 });
 
 // HARNAIS_REQUIRE=all makes describeOnBases fail without a server: here it is enough to skip.
@@ -30,10 +32,10 @@ describe.skipIf(TEST_SERVER_URL === undefined)("on a PostgreSQL server", () => {
     const wrongDatabase = new URL(url);
     wrongDatabase.pathname = "/no_such_base";
     for (const { href } of [wrongPassword, wrongDatabase]) {
-      const error = await openDatabase({ dataDir, databaseUrl: href }).catch((reason: unknown) => reason as Error);
+      const error = await openDatabase({ dataDir, databaseUrl: href }).catch((reason: unknown) => reason as FactoryError);
       expect(error).toMatchObject({ code: "database-unreachable", message: expect.stringContaining(wrongPassword.host) });
-      expect(String(error)).not.toContain("hunter22");
-      expect(String(error)).not.toContain(new URL(url).password);
+      expect(messageOf(error)).not.toContain("hunter22");
+      expect(messageOf(error)).not.toContain(new URL(url).password);
     }
   });
 

@@ -1,3 +1,5 @@
+// oxlint-disable vitest/valid-describe-callback, vitest/no-conditional-tests, vitest/no-disabled-tests, vitest/expect-expect
+// This file makes test functions, it holds no test.
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
