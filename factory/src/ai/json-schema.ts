@@ -23,8 +23,8 @@ export function compileSchema(schema: Json): { readonly check: CheckValue } | { 
 function compile(schema: Json): ValidateFunction {
   if (typeof schema === "boolean") return new Ajv2020(OPTIONS).compile(schema);
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) throw new Error("it is neither an object nor a boolean");
-  const draft = "$schema" in schema ? String(schema.$schema) : "";
-  return /draft-0[67]/.test(draft) ? new Ajv(OPTIONS).compile(schema) : new Ajv2020(OPTIONS).compile(schema);
+  const draft = "$schema" in schema ? schema.$schema : undefined;
+  return typeof draft === "string" && /draft-0[67]/.test(draft) ? new Ajv(OPTIONS).compile(schema) : new Ajv2020(OPTIONS).compile(schema);
 }
 
 function checkValue(validate: ValidateFunction, value: Json): string | undefined {

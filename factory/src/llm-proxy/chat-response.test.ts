@@ -39,12 +39,12 @@ test("of a stream far larger than what is kept, both ends are read and the middl
 
 test("a truncated stream gives what was seen, at every length, without an end that was not there", () => {
   const text = delta("abcd") + delta("efgh") + delta("", "stop") + data({ choices: [], usage: USAGE }) + "data: [DONE]\n\n";
-  for (let length = 0; length < text.length; length++) {
-    const kept = record(text.slice(0, length));
-    const facts = readStreamFacts(kept);
-    if (length < text.indexOf('"stop"')) expect(facts).toMatchObject({ finishReason: null, usage: null, isFinished: false });
-    expect([0, 4, 8]).toContain(countOutputChars(kept, true));
-  }
+  const cuts = Array.from({ length: text.length }, (_, length) => record(text.slice(0, length)));
+  const finished = cuts.findIndex((kept) => readStreamFacts(kept).isFinished);
+  const billed = cuts.findIndex((kept) => readStreamFacts(kept).usage !== null);
+  const ends = ['"stop"', '"usage"'].map((word) => text.indexOf("\n", text.indexOf(word)));
+  expect([finished, billed]).toEqual(ends);
+  expect([...new Set(cuts.map((kept) => countOutputChars(kept, true)))]).toEqual([0, 4, 8]);
 });
 
 test.each([

@@ -45,7 +45,7 @@ export function toClientHeaders(
 
 function pass(headers: IncomingHttpHeaders, isKept: (name: string) => boolean): Headers {
   const named = new Set(
-    String(headers.connection ?? "")
+    (headers.connection ?? "")
       .toLowerCase()
       .split(",")
       .map((name) => name.trim()),

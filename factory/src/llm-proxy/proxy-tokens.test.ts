@@ -21,25 +21,11 @@ test("a token carries its claims until it expires", () => {
 test("any changed character is refused", () => {
   const tokens = createProxyTokens(() => 0);
   const token = tokens.mint(CLAIMS);
-  for (let at = 0; at < token.length; at++) {
-    const changed = `${token.slice(0, at)}${token[at] === "-" ? "_" : "-"}${token.slice(at + 1)}`;
-    const checked = tokens.check(changed);
-    // The last character of base64url may hold spare bits only.
-    if (at < token.length - 1) expect(checked.type, `at ${at}`).toBe("refused");
-  }
-  for (const odd of [
-    undefined,
-    "",
-    ".",
-    "hpt_.",
-    "hpt_..",
-    `${token}.x`,
-    `${token}x`,
-    `${token}\n`,
-    `x${token}`,
-    `hpt_${"a".repeat(100_000)}`,
-  ])
-    expect(tokens.check(odd).type, String(odd)).toBe("refused");
+  // The last character of base64url may hold spare bits only.
+  const changed = Array.from(token.slice(0, -1), (char, at) => `${token.slice(0, at)}${char === "-" ? "_" : "-"}${token.slice(at + 1)}`);
+  expect(changed.filter((forged) => tokens.check(forged).type !== "refused")).toEqual([]);
+  const odd = [undefined, "", ".", "hpt_.", "hpt_..", `${token}.x`, `${token}x`, `${token}\n`, `x${token}`, `hpt_${"a".repeat(100_000)}`];
+  expect(odd.filter((forged) => tokens.check(forged).type !== "refused")).toEqual([]);
 });
 
 test("revocation ends a run's tokens, not its later ones, and is forgotten when none can live", () => {

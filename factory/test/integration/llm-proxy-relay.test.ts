@@ -1,4 +1,5 @@
 import { BillSchema } from "@harnais/contracts/bill.ts";
+import { once } from "node:events";
 import { afterEach, expect, test } from "vitest";
 import { HELLO, HELLO_STREAM, JOB_ID, KEY, openProxyHouse, type ProxyHouse, readAll, RUN_ID } from "./support/proxy-house.ts";
 import {
@@ -83,7 +84,7 @@ test("a chunk reaches the client while the provider still thinks about the next"
     response.write(textEvent("first"));
   });
   const message = await house.open(HELLO_STREAM).response;
-  const [first] = await Promise.race([new Promise<Buffer[]>((resolve) => message.once("data", (chunk: Buffer) => resolve([chunk])))]);
+  const [first] = (await once(message, "data")) as [Buffer];
   expect(String(first)).toBe(textEvent("first"));
   const { response } = await upstream.nth(1);
   response.end(DONE);
