@@ -93,7 +93,9 @@ function toGitEnv(config: GitDeps["config"], place: GitPlace): Record<string, st
 
 function lastLine({ stderr, stdout, exitCode, signal }: CommandResult): string {
   const lines = `${stdout}\n${stderr}`.split("\n").filter((line) => line.trim() !== "");
-  return redactUrls(lines.at(-1)?.trim() ?? `ended with ${signal ?? `exit code ${exitCode}`}`);
+  // Advice (`hint:`) may follow the reason.
+  const reason = lines.findLast((line) => /^(?:fatal|error):/.test(line)) ?? lines.at(-1);
+  return redactUrls(reason?.trim() ?? `ended with ${signal ?? `exit code ${exitCode}`}`);
 }
 
 const URL_USERINFO = /([a-z][a-z0-9+.-]{1,20}:\/\/)[^\s/@]{1,500}@/gi;

@@ -75,9 +75,10 @@ interface Staging {
 async function writeTree(git: Git, { staging, parent }: Staging, signal: AbortSignal): Promise<string> {
   // A fresh index: flags such as assume-unchanged in the worktree's own could hide files.
   await git.run(["read-tree", parent], staging, signal);
-  // By pathspec, since a `!` line in a .gitignore wins over the exclude file.
-  const excluded = FACTORY_FOLDERS.map((folder) => `:(exclude,top,literal)${folder}`);
-  await git.run(["add", "--all", "--", ":(top)", ...excluded], staging, signal);
+  await git.run(["add", "--all", "--", ":(top)"], staging, signal);
+  // A `!` line in a .gitignore wins over the exclude file; an exclude pathspec fails on folders that are ignored.
+  const ours = FACTORY_FOLDERS.map((folder) => `:(top,literal)${folder}`);
+  await git.run(["rm", "--cached", "-r", "--force", "--quiet", "--ignore-unmatch", "--", ...ours], staging, signal);
   return (await git.run(["write-tree"], staging, signal)).trim();
 }
 
