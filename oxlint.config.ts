@@ -11,7 +11,15 @@ const MAX_FUNCTION_LINES = 60;
 const MAX_PARAMETERS = 4;
 
 /** Import rules without those of the given boundaries. */
-function restrictImports({ open = [], isSqlOpen = false, isSliceOpen = false }: { open?: readonly string[]; isSqlOpen?: boolean; isSliceOpen?: boolean }) {
+function restrictImports({
+  open = [],
+  isSqlOpen = false,
+  isSliceOpen = false,
+}: {
+  open?: readonly string[];
+  isSqlOpen?: boolean;
+  isSliceOpen?: boolean;
+}) {
   const patterns = BOUNDARIES.filter((boundary) => !open.includes(boundary.name)).flatMap(({ modules, message }) =>
     modules.map((regex) => ({ regex, message })),
   );

@@ -51,6 +51,8 @@ export const RUNNER_PAYLOADS = {
     ...RUN_TOTALS,
     label: z.string(),
     calls: z.array(CountedCallSchema).optional(),
+    /** What a person should know of an attempt that is no failure, e.g. a red validation. */
+    note: z.string().optional(),
     /** Commit that holds the worktree as this attempt left it. */
     checkpoint: z.string().optional(),
   }),

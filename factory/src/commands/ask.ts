@@ -20,7 +20,12 @@ export default defineCommand({
     json: { type: "boolean", description: "print one JSON document" },
   },
   async run({ args }) {
-    const body = parseInput(CreateRequestBody, { text: args.text, scope: args.scope, project: toProject(args.project), intent: args.intent });
+    const body = parseInput(CreateRequestBody, {
+      text: args.text,
+      scope: args.scope,
+      project: toProject(args.project),
+      intent: args.intent,
+    });
     await using api = await connectApi(loadConfig(), { carriesOutRuns: true });
     if (args.detach === true && api.isInProcess) {
       throw new FactoryError("server-unreachable", "--detach needs a server that goes on: start one with `harnais serve`");

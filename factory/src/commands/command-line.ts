@@ -34,7 +34,11 @@ export async function refuseUnknownOptions(command: CommandDef, rest: readonly s
     const name = arg.replace(/^--?(no-)?/, "").split("=", 1)[0] ?? "";
     if (isKnown(known, name)) continue;
     const options = Object.entries(known).filter(([, definition]) => definition.type !== "positional");
-    throw new FactoryError("bad-input", `unknown option ${arg}: ${options.map(([option]) => `--${option}`).join(", ") || "this command has none"}`, { field: name });
+    throw new FactoryError(
+      "bad-input",
+      `unknown option ${arg}: ${options.map(([option]) => `--${option}`).join(", ") || "this command has none"}`,
+      { field: name },
+    );
   }
 }
 

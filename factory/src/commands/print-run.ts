@@ -19,7 +19,9 @@ function toPhaseLines(phase: PhaseReport, rehearsal: boolean): string[] {
   const seq = phase.phaseId.slice(-2);
   if (phase.kind === "code") {
     const [attempt] = phase.attempts;
-    return [`${seq} ${phase.name}  code  ${phase.status}${attempt === undefined ? "" : `, ${toDuration(attempt.durationMs)}`}${toReason(attempt)}`];
+    return [
+      `${seq} ${phase.name}  code  ${phase.status}${attempt === undefined ? "" : `, ${toDuration(attempt.durationMs)}`}${toReason(attempt)}`,
+    ];
   }
   const money = formatUsd(phase.costUsd, { complete: phase.costComplete, ...(rehearsal ? { source: "rehearsal" } : {}) });
   const head = `${seq} ${phase.name}  agent  ${phase.status}, ${phase.tokens ?? "unknown"} tokens, ${money}  session ${phase.sessions.join(", ")}`;

@@ -55,7 +55,8 @@ function toLines(said: Said, frame: EventFrame): string[] {
       const end = read(frame, "phase_attempt");
       if (end === undefined || phase === undefined) return [];
       const head = `${phase.name} (${phase.kind}, ${toAttempt(phase, end.attempt)})`;
-      return [end.ok ? `${head}: OK in ${toSeconds(end.duration_ms)}` : `${head}: ${end.status}: ${end.error ?? "no reason given"}`];
+      if (!end.ok) return [`${head}: ${end.status}: ${end.error ?? "no reason given"}`];
+      return [`${head}: OK in ${toSeconds(end.duration_ms)}`, ...(end.note === undefined ? [] : [`${phase.name}: ${end.note}`])];
     }
     case "phase_end":
       said.failedPhase = frame.payload["status"] === "done" ? undefined : (phase?.name ?? said.failedPhase);

@@ -8,7 +8,11 @@ import { parseInput } from "./parse-input.ts";
 import { toRunLine } from "./print-run.ts";
 
 const Page = z.object({ items: z.array(RunReportSchema), next: z.string().nullable() });
-const Query = z.object({ status: z.enum(RUN_STATUSES).optional(), limit: z.coerce.number().int().min(1).max(200).optional(), after: z.string().optional() });
+const Query = z.object({
+  status: z.enum(RUN_STATUSES).optional(),
+  limit: z.coerce.number().int().min(1).max(200).optional(),
+  after: z.string().optional(),
+});
 
 export default defineCommand({
   meta: { name: "runs", description: "List runs, newest first" },

@@ -5,6 +5,7 @@ import type { WorkProject } from "./workbench.ts";
 import type { WorkSteps } from "./workflows/work-steps.ts";
 
 const AUTHOR = "Atlas";
+const SHORT_SHA = 10;
 
 /** The code phases of the built-in workflows, bound to one run. */
 export function bindWorkSteps(state: RunState, project: WorkProject, deps: ExecuteDeps): WorkSteps {
@@ -15,9 +16,17 @@ export function bindWorkSteps(state: RunState, project: WorkProject, deps: Execu
       const { path, branch, baseSha, uncommittedChanges } = await deps.workbench.open(project, runId, signal);
       state.cwd = path;
       await updateRun(deps.db, state.lease, { worktree: path, branch, baseSha });
+      if (uncommittedChanges > 0) {
+        const base = `${project.baseBranch}@${baseSha.slice(0, SHORT_SHA)}`;
+        state.note = `${uncommittedChanges} uncommitted changes are not part of this run (base ${base})`;
+      }
       return { path, branch, baseSha, uncommittedChanges, baseBranch: project.baseBranch };
     },
-    validate: (signal) => deps.workbench.validate({ project, cwd: state.cwd, runId, request: input }, signal),
+    async validate(signal) {
+      const verdict = await deps.workbench.validate({ project, cwd: state.cwd, runId, request: input }, signal);
+      state.note = `${verdict.ok ? "green" : "red"}: ${verdict.summary}`;
+      return verdict;
+    },
     async commit(signal) {
       const phaseId = [...state.agentPhases.values()].at(-1)?.phaseId ?? `${runId}-01`;
       const author = `${AUTHOR} (${state.harness})`;

@@ -70,6 +70,7 @@ function createState(
     agentPhases: new Map(),
     callNumbers: new Map(),
     currentPhase: undefined,
+    note: undefined,
   };
 }
 

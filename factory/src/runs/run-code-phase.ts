@@ -40,6 +40,7 @@ export async function runCodePhase(state: RunState, deps: RunDeps, { name, run, 
     throw failure ?? state.signal.reason;
   } finally {
     state.currentPhase = undefined;
+    state.note = undefined;
   }
 }
 
@@ -93,6 +94,7 @@ async function end(state: RunState, { phaseId, name, startedAt, status, cause, e
       cost_complete: true,
       tokens: null,
       label: "",
+      ...(state.note === undefined ? {} : { note: state.note }),
     }),
   );
   await state.recorder.record(

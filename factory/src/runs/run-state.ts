@@ -40,6 +40,8 @@ export interface RunState {
   readonly callNumbers: Map<string, number>;
   /** Phases are sequential: set while one runs. */
   currentPhase: string | undefined;
+  /** What the current code phase has to say to people; stored with its attempt. */
+  note: string | undefined;
 }
 
 /** What the phases need of the house. */
