@@ -181,10 +181,15 @@ describe("hostile lines", () => {
   });
 
   test("a huge line and deep nesting end without a call", () => {
-    const huge = `{"type":"message_end","message":{"role":"assistant","content":"${"a".repeat(17 * 1024 * 1024)}"}}`;
+    const huge = assistant({ content: [{ type: "text", text: "a".repeat(17 * 1024 * 1024) }] });
     expect(parseLine(huge)).toMatchObject([{ type: "noise" }]);
     const deep = `{"type":"message_end","message":${"[".repeat(100_000)}`;
     expect(parseLine(deep)).toMatchObject([{ type: "noise" }]);
+  });
+
+  test("a call without a usage is a call of unknown cost", () => {
+    const line = '{"type":"message_end","message":{"role":"assistant","content":[],"stopReason":"stop"}}';
+    expect(parseLine(line)).toMatchObject([{ type: "assistant", usage: { totalTokens: null, costNanoUsd: null } }]);
   });
 
   test("random bytes", () => {

@@ -19,12 +19,12 @@ const AssistantSchema = z.object({
   provider: text.catch("unknown"),
   model: text.catch("unknown"),
   stopReason: text.catch("unknown"),
-  usage: z.unknown(),
+  usage: z.unknown().optional(),
   errorMessage: text.nullish().catch(null),
   responseId: text.nullish().catch(null),
 });
 const CompactionSchema = z.object({
-  result: z.object({ usage: z.unknown() }).nullish().catch(null),
+  result: z.object({ usage: z.unknown().optional() }).nullish().catch(null),
   errorMessage: text.nullish().catch(null),
 });
 const LINES = {
