@@ -20,7 +20,7 @@ export function withRedactionCopy(probe: string, patterns: readonly RedactionPat
   const rows = patterns.map(({ kind, pattern }) => `  { kind: ${JSON.stringify(kind)}, pattern: ${pattern.toString()} },\n`).join("");
   const type = "readonly { readonly kind: string; readonly pattern: RegExp }[]";
   // Left as written by the formatter, so that a comparison of texts is enough.
-  const copy = `// oxfmt-ignore\nconst REDACTION_PATTERNS: ${type} = [\n${rows}];\n`;
+  const copy = `/* oxlint-disable no-useless-escape */\n// oxfmt-ignore\nconst REDACTION_PATTERNS: ${type} = [\n${rows}];\n/* oxlint-enable no-useless-escape */\n`;
   return `${probe.slice(0, begin + BEGIN.length)}${copy}${probe.slice(end)}`;
 }
 

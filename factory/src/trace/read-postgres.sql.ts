@@ -1,0 +1,57 @@
+import type { RunnerLine } from "@harnais/contracts/journal-line.ts";
+import { sql } from "kysely";
+import type { Db } from "../db/tables.ts";
+import { BILL_COLUMNS, type BillRecord } from "./bill-columns.ts";
+import type { TraceEvent } from "./run-trace.ts";
+
+/** Ids of the runs, the newest first. */
+export async function listRunIds(db: Db, limit: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("runs")
+    .select("runId")
+    .orderBy("startedAt", (order) => order.desc().nullsLast())
+    .orderBy("createdAt", "desc")
+    .limit(limit)
+    .execute();
+  return rows.map((row) => row.runId);
+}
+
+/** Events of one run in their order. */
+export async function listRunnerLines(db: Db, runId: string): Promise<RunnerLine[]> {
+  const rows = await db
+    .selectFrom("events")
+    .select(["eventId", "phaseId", "type", "name", "payloadJson", "ts"])
+    .where("runId", "=", runId)
+    .orderBy("seq")
+    .execute();
+  return rows.map((row) => ({
+    event_id: row.eventId,
+    ts: row.ts,
+    run_id: runId,
+    phase_id: row.phaseId,
+    type: row.type,
+    name: row.name,
+    payload: JSON.parse(row.payloadJson) as Record<string, unknown>,
+  }));
+}
+
+/** Lines of one session in the order of its journal. */
+export async function listSessionEvents(db: Db, sessionId: string): Promise<TraceEvent[]> {
+  const rows = await db
+    .selectFrom("harnessEvents")
+    .select(["eventId", "type", "name", "payloadJson", "ts"])
+    .where("sessionId", "=", sessionId)
+    .orderBy("lineNo")
+    .orderBy("ts")
+    .execute();
+  return rows.map(({ payloadJson, ...event }) => ({ ...event, sessionId, payload: JSON.parse(payloadJson) as Record<string, unknown> }));
+}
+
+/** Bills of one run in the order in which its calls began, by column name. */
+export async function listRunBills(db: Db, runId: string): Promise<BillRecord[]> {
+  const { rows } = await sql<BillRecord>`
+    select ${sql.raw(BILL_COLUMNS.join(", "))} from llm_calls where run_id = ${runId} order by started_at, job_id, seq`.execute(db);
+  return rows.map((row) => Object.fromEntries(BILL_COLUMNS.map((column) => [column, row[toCamelCase(column)] ?? null])));
+}
+
+const toCamelCase = (column: string): string => column.replace(/_([a-z0-9])/g, (_match, letter: string) => letter.toUpperCase());
