@@ -1,4 +1,4 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { randomHex } from "@harnais/contracts/ids.ts";
 import type { Hono } from "hono";
@@ -34,6 +34,7 @@ import { projectRoutes } from "./projects/project.routes.ts";
 import { listProjects } from "./projects/project.sql.ts";
 import { getProject, resolveProject } from "./projects/project.ts";
 import { createWorkbench } from "./projects/run-workbench.ts";
+import { createSampleRepository } from "./projects/sample-repository.ts";
 import { createSecretScanner } from "./projects/secret-patterns.ts";
 import { createEventFeed, type EventFeed } from "./runs/event-feed.ts";
 import { insertEvent } from "./runs/event.sql.ts";
@@ -45,7 +46,9 @@ import { getRun } from "./runs/run.sql.ts";
 import { createRunService, type LiveRuns, type RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
 import { createWorkflowCatalog, type WorkflowCatalog } from "./runs/workflow-catalog.ts";
+import { countActivity } from "./trace/attempt-activity.ts";
 import { createMirrors, type Mirrors } from "./trace/mirrors.ts";
+import { createPostgresSource } from "./trace/postgres-source.ts";
 
 // The only place of wiring: config → database → adapters → slices → start.
 
@@ -134,6 +137,13 @@ export async function startInProcess(config: Config, { carriesOutRuns }: { carri
   };
 }
 
+/** The sample project as a repository in `folder`, made when it is not there. */
+export async function ensureSampleRepository(config: Config, folder: string): Promise<void> {
+  if (existsSync(join(folder, ".git"))) return;
+  const git = createGit({ launcher: createLauncher(), config });
+  await createSampleRepository({ git, config }, folder, new AbortController().signal);
+}
+
 async function createFactory(config: Config, { scope }: { scope: "any" | "announced" }): Promise<Factory> {
   const log = createLog(config);
   const database = await openDatabase({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, log });
@@ -149,7 +159,13 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
       deps,
       onSettled: () => house.mirrors.toSqlite(),
     });
-    const runs = createRunService({ ...house, db: database.db, tracesDir: deps.tracesDir, announce: (runId) => worker.announce(runId) });
+    const runs = createRunService({
+      ...house,
+      db: database.db,
+      tracesDir: deps.tracesDir,
+      announce: (runId) => worker.announce(runId),
+      countActivity: (runId) => countActivity(createPostgresSource(database.db), runId),
+    });
     const requests = createRequests(house, runs);
     const token = randomHex(24);
     const stopping = new AbortController();

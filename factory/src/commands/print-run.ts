@@ -25,12 +25,12 @@ function toPhaseLines(phase: PhaseReport, rehearsal: boolean): string[] {
   }
   const money = formatUsd(phase.costUsd, { complete: phase.costComplete, ...(rehearsal ? { source: "rehearsal" } : {}) });
   const head = `${seq} ${phase.name}  agent  ${phase.status}, ${phase.tokens ?? "unknown"} tokens, ${money}  session ${phase.sessions.join(", ")}`;
-  return [head, ...phase.attempts.map((attempt) => `     ${toAttemptLine(attempt)}`)];
+  return [head, ...phase.attempts.map((attempt) => `     ${toAttemptLine(attempt, rehearsal)}`)];
 }
 
-function toAttemptLine(attempt: AttemptReport): string {
+function toAttemptLine(attempt: AttemptReport, rehearsal: boolean): string {
   const activity = attempt.turns === undefined ? "" : `, ${attempt.turns} turns, ${attempt.tools ?? 0} tools`;
-  const money = formatUsd(attempt.costUsd, { complete: attempt.costComplete });
+  const money = formatUsd(attempt.costUsd, { complete: attempt.costComplete, ...(rehearsal ? { source: "rehearsal" } : {}) });
   return `attempt ${attempt.attempt} (${attempt.label}): ${attempt.status} in ${toDuration(attempt.durationMs)}${activity}, ${attempt.tokens ?? "unknown"} tokens, ${money}${toReason(attempt)}`;
 }
 

@@ -2,8 +2,11 @@ import type { RunReport } from "@harnais/contracts/run-report.ts";
 import type { FoldedPhase, FoldedRun } from "./fold-run.ts";
 import type { RunRow } from "./run.sql.ts";
 
+/** Turns and tool calls by `<phase_id>/<attempt>`, as the harness traces count them. */
+export type Activity = ReadonlyMap<string, { readonly turns: number; readonly tools: number }>;
+
 /** One run as the API and `--json` give it (D4). */
-export function toRunReport(row: RunRow, folded: FoldedRun | undefined): RunReport {
+export function toRunReport(row: RunRow, folded: FoldedRun | undefined, activity: Activity = new Map()): RunReport {
   return {
     runId: row.runId,
     workflow: row.workflow,
@@ -16,7 +19,7 @@ export function toRunReport(row: RunRow, folded: FoldedRun | undefined): RunRepo
     tokens: row.tokens,
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,
-    phases: (folded?.phases ?? []).map(toPhaseReport),
+    phases: (folded?.phases ?? []).map((phase) => toPhaseReport(phase, activity)),
     ...present({
       requestId: row.requestId,
       branch: row.branch,
@@ -29,7 +32,7 @@ export function toRunReport(row: RunRow, folded: FoldedRun | undefined): RunRepo
   };
 }
 
-function toPhaseReport(phase: FoldedPhase): RunReport["phases"][number] {
+function toPhaseReport(phase: FoldedPhase, activity: Activity): RunReport["phases"][number] {
   return {
     phaseId: phase.phaseId,
     name: phase.name,
@@ -47,6 +50,7 @@ function toPhaseReport(phase: FoldedPhase): RunReport["phases"][number] {
       costUsd: attempt.costUsd,
       costComplete: attempt.costComplete,
       tokens: attempt.tokens,
+      ...activity.get(`${phase.phaseId}/${attempt.attempt}`),
       ...present({ reason: attempt.reason, cause: attempt.cause, checkpoint: attempt.checkpoint }),
     })),
   };

@@ -10,7 +10,7 @@ import type { EventFeed } from "./event-feed.ts";
 import { foldRun } from "./fold-run.ts";
 import { RunCancelled } from "./run-failures.ts";
 import { openRunRecorder } from "./run-recorder.ts";
-import { toRunReport } from "./run-report.ts";
+import { type Activity, toRunReport } from "./run-report.ts";
 import { getRun, insertRun, leaseRun, listRuns, releaseLease } from "./run.sql.ts";
 import type { WorkflowCatalog } from "./workflow-catalog.ts";
 import type { WorkProject } from "./workbench.ts";
@@ -44,6 +44,8 @@ export interface RunServiceDeps {
   readonly feed: EventFeed;
   readonly workflows: WorkflowCatalog;
   readonly live: LiveRuns;
+  /** What the harness traces count of the run's attempts. */
+  countActivity(runId: RunId): Promise<Activity>;
   /** Tells the worker that a run waits. */
   announce(runId: RunId): void;
 }
@@ -77,7 +79,7 @@ export function createRunService(deps: RunServiceDeps): RunService {
     async report(runId) {
       const row = await getRun(deps.db, runId);
       if (row === undefined) throw noRun(runId);
-      return toRunReport(row, foldRun(await listRunEvents(deps.db, runId)));
+      return toRunReport(row, foldRun(await listRunEvents(deps.db, runId)), await deps.countActivity(runId));
     },
     async list({ limit, ...query }) {
       const rows = await listRuns(deps.db, { ...query, limit: limit + 1 });

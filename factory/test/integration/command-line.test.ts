@@ -101,7 +101,10 @@ describe("bad input and missing parts", () => {
     const scenarios = join(root, "scenarios");
     mkdirSync(scenarios);
     writeFileSync(join(scenarios, "broken.yaml"), "name: broken\nrules:\n  - when: {}\n    than: {text: x}\n");
-    const { exitCode, stderr } = await run(["run", "prompt", "x", "--model", "rehearsal/broken"], { ...dataDir("a"), HARNAIS_SCENARIOS: scenarios });
+    const { exitCode, stderr } = await run(["run", "prompt", "x", "--model", "rehearsal/broken"], {
+      ...dataDir("a"),
+      HARNAIS_SCENARIOS: scenarios,
+    });
     expect(exitCode).toBe(2);
     expect(stderr).toContain("broken.yaml");
     expect(stderr).toContain("[bad-scenario]");
@@ -132,7 +135,10 @@ describe("run", () => {
   });
 
   test("Ctrl-C cancels the run and ends with 130", async () => {
-    const { child, end, stderr } = startCommand(["run", "prompt", "x", "--model", "rehearsal/stall", "--json"], { cwd: plume, env: dataDir("int") });
+    const { child, end, stderr } = startCommand(["run", "prompt", "x", "--model", "rehearsal/stall", "--json"], {
+      cwd: plume,
+      env: dataDir("int"),
+    });
     await expect.poll(stderr, { timeout: 30_000 }).toContain("attempt 1/");
     child.kill("SIGINT");
     const { exitCode, stdout } = await end;
