@@ -24,8 +24,13 @@ export async function copySnapshot(folder: string, snapshot: string = toSnapshot
   if (!existsSync(snapshot)) return false;
   const temporary = `${folder}.${process.pid}.tmp`;
   await rm(temporary, { recursive: true, force: true });
-  await cp(snapshot, temporary, { recursive: true });
-  await rename(temporary, folder);
+  try {
+    await cp(snapshot, temporary, { recursive: true });
+    await rename(temporary, folder);
+  } catch (error) {
+    await rm(temporary, { recursive: true, force: true }); // a full disk must not stay full of it
+    throw error;
+  }
   return true;
 }
 
@@ -41,7 +46,7 @@ export async function storeSnapshot(folder: string, snapshot: string): Promise<v
 }
 
 /** Exact version of the PGlite that is installed. */
-export function readPgliteVersion(): string {
+function readPgliteVersion(): string {
   const entry = createRequire(import.meta.url).resolve("@electric-sql/pglite");
   const { version } = JSON.parse(readFileSync(join(dirname(entry), "..", "package.json"), "utf8")) as { version: string };
   return version;
