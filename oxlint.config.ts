@@ -70,6 +70,8 @@ export default defineConfig({
     "unicorn/no-useless-spread": "off",
     "typescript/no-unnecessary-template-expression": "off",
     "vitest/valid-title": "off",
+    // Tests on both bases get their `test` as a parameter.
+    "vitest/no-standalone-expect": "off",
     "promise/always-return": "off",
   },
   overrides: [
