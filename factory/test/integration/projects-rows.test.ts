@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { pino } from "pino";
 import { expect } from "vitest";
+import { z } from "zod";
 import { createApp } from "../../src/http/app.ts";
 import { loadProjectWorkflow, toStem, trustWorkflow } from "../../src/projects/project-workflows.ts";
 import { projectRoutes } from "../../src/projects/project.routes.ts";
@@ -12,6 +13,8 @@ import { createProjectBench } from "./support/project-bench.ts";
 import type { ProjectBench } from "./support/project-bench.ts";
 
 const TOKEN = "0123456789abcdef";
+const Page = z.object({ items: z.array(z.object({ id: z.string() })), next: z.string().nullable() });
+const Refusal = z.object({ error: z.object({ code: z.string(), message: z.string(), field: z.string().optional() }) });
 
 /** A sample of its own name, so that the tests of one file can share a database. */
 async function open(db: Db, name: string) {
@@ -93,13 +96,14 @@ describeOnBases("projects", (test) => {
       status: 200,
       body: { name: "Routes", validation: ["npm test"], validationDetected: true, validationAttempts: 0, model: null },
     });
-    const ids: unknown[] = [];
-    for (let after: unknown = ""; after !== null;) {
-      const { body }: { body: Record<string, unknown> | null } = await call("GET", `/projects?limit=2&after=${String(after)}`);
-      ids.push(...(body?.["items"] as { id: string }[]).map(({ id }) => id));
-      after = body?.["next"] ?? null;
+    const ids: string[] = [];
+    for (let after: string | null = ""; after !== null;) {
+      const { body } = await call("GET", `/projects?limit=2&after=${after}`);
+      const page: z.infer<typeof Page> = Page.parse(body);
+      ids.push(...page.items.map(({ id }) => id));
+      after = page.next;
     }
-    expect(ids).toEqual([...new Set(ids)].toSorted());
+    expect(ids).toEqual([...new Set(ids)].toSorted((a, b) => (a < b ? -1 : 1)));
     expect(ids).toContain("zz-routes");
     expect(await call("DELETE", "/projects/zz-routes")).toEqual({ status: 204, body: null });
     expect(await call("DELETE", "/projects/zz-routes")).toMatchObject({ status: 404, body: { error: { code: "not-found" } } });
@@ -135,7 +139,7 @@ describeOnBases("projects", (test) => {
     ];
     for (const [method, path, body, status, field] of cases) {
       const answer = await call(method, path, body);
-      expect({ path, body, status: answer.status, field: (answer.body?.["error"] as { field?: string }).field }).toEqual({
+      expect({ path, body, status: answer.status, field: Refusal.parse(answer.body).error.field }).toEqual({
         path,
         body,
         status,
@@ -173,7 +177,8 @@ describeOnBases("projects", (test) => {
     const { sha256 } = await trustWorkflow(flows, project, ".harnais/workflows/release.mts");
     const loaded = await loadProjectWorkflow(flows, project, "release");
     expect(loaded?.sha).toBe(sha256);
-    expect(await (loaded?.exported as (run: { input: string }) => Promise<string>)({ input: "hello" })).toBe("hello");
+    const workflow = loaded?.exported as (run: { input: string }) => Promise<string>;
+    expect(await workflow({ input: "hello" })).toBe("hello");
     const copy = join(bench.config.dataDir, "workflows", `${sha256}.mts`);
     await writeFile(copy, "export default 'forged';");
     await loadProjectWorkflow(flows, project, "release");
