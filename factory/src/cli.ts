@@ -1,3 +1,4 @@
+import "./lib/compile-cache.ts"; // first: what is loaded later is kept
 import { setUncaughtExceptionCaptureCallback } from "node:process";
 import { defineCommand, renderUsage, runCommand } from "citty";
 import { FactoryError, messageOf, toExitCode } from "./lib/errors.ts";
