@@ -4,7 +4,7 @@ import { type JoinedCall, joinCalls, TOLERANCE_USD } from "./join-calls.ts";
 import { type Finding, judgeCall } from "./judge-call.ts";
 import type { RunTrace, TraceAttempt, TraceBill, TracePhase } from "./run-trace.ts";
 import { splitAttempts } from "./split-attempts.ts";
-import { type Money, sumMoney, sumUsd } from "./sum-money.ts";
+import { type Money, sumUsd } from "./sum-money.ts";
 
 /** The three books of one attempt, or of the factory's own calls in it. */
 export interface BookCheck {
@@ -13,11 +13,14 @@ export interface BookCheck {
   readonly status: string;
   readonly isFactory: boolean;
   readonly calls: number;
-  readonly harnessUsd: number | null;
-  readonly proxyUsd: number | null;
-  readonly runnerUsd: number | null;
+  readonly harness: BookTotal;
+  readonly proxy: BookTotal;
+  readonly runner: BookTotal;
   readonly findings: readonly Finding[];
 }
+
+/** What one book comes to: null when nothing is known, not complete when a part is not. */
+export type BookTotal = Pick<Money, "costUsd" | "costComplete">;
 
 export interface PhaseCheck {
   readonly phaseId: string;
@@ -91,9 +94,9 @@ function checkBooks(books: Parameters<typeof joinCalls>[0], context: BookContext
   const findings = joined.flatMap((call, index) => judgeCall(call, { attempt, isRunOver, isFactory, isLast: index > lastSettled }) ?? []);
   return {
     ...{ attempt: attempt.attempt, label: attempt.label, status: attempt.status, isFactory, calls: joined.length },
-    harnessUsd: sumMoney(books.harness).costUsd,
-    proxyUsd: sumUsd(books.bills.map((bill) => bill.cost_usd)).costUsd,
-    runnerUsd: sumUsd(books.runner.map((call) => call.cost_usd)).costUsd,
+    harness: sumUsd(books.harness.map((call) => call.cost_usd)),
+    proxy: sumUsd(books.bills.map((bill) => bill.cost_usd)),
+    runner: sumUsd(books.runner.map((call) => call.cost_usd)),
     findings: isFactory ? findings : [...findings, ...checkAttempt(phase, attempt, isRunOver)],
   };
 }

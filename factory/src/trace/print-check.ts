@@ -37,11 +37,10 @@ export function toVerdict({ explained, unexplained }: CheckTotals): string {
 }
 
 function printBook(book: BookCheck, word: string): string {
-  const harness = book.isFactory ? "factory call" : formatUsd(book.harnessUsd, { source: `harness${word}` });
-  const proxy = formatUsd(book.proxyUsd, { source: `proxy${word}` });
-  const runner = formatUsd(book.runnerUsd, { source: `runner${word}` });
+  const print = (name: "harness" | "proxy" | "runner"): string =>
+    formatUsd(book[name].costUsd, { complete: book[name].costComplete, source: `${name}${word}` });
   const calls = `${book.calls} ${book.calls === 1 ? "call" : "calls"}`;
-  return `attempt ${book.attempt} (${book.label}), ${calls}: ${harness} / ${proxy} / ${runner}`;
+  return `attempt ${book.attempt} (${book.label}), ${calls}: ${book.isFactory ? "factory call" : print("harness")} / ${print("proxy")} / ${print("runner")}`;
 }
 
 function printFinding(finding: Finding): string {
