@@ -89,6 +89,25 @@ test("removed, one worktree is left in git's list and the branch stays; twice is
   await expect(stat(worktree.path)).rejects.toThrow("ENOENT");
 });
 
+test("many runs of one project at one moment each get their worktree, and none is left of them", async () => {
+  const bench = await createProjectBench();
+  const { path: repo, commit } = await bench.sample();
+  const deps = { git: bench.git, config: bench.config };
+  const runIds = Array.from({ length: 6 }, (_, index) => `a1b2c3d${index}`);
+  await Promise.all(
+    runIds.map(async (runId) => {
+      const worktree = await createWorktree(deps, { project: { repo, baseBranch: "main" }, runId }, bench.signal);
+      expect(worktree.baseSha).toBe(commit);
+      expect(await bench.run(worktree.path, "branch", "--show-current")).toBe(`harnais/${runId}`);
+      await removeWorktree(deps, { repo, path: worktree.path, runId }, bench.signal);
+    }),
+  );
+  expect((await bench.run(repo, "worktree", "list", "--porcelain")).match(/^worktree /gm)).toHaveLength(1);
+  expect(await bench.run(repo, "for-each-ref", "--format=%(refname:short)", "refs/heads/harnais")).toBe(
+    runIds.map((id) => `harnais/${id}`).join("\n"),
+  );
+});
+
 test("only a folder that carries the run's name is ever removed", async () => {
   const bench = await createProjectBench();
   const { repo, deps } = await open(bench);
