@@ -21,7 +21,7 @@ export async function checkOwed(
   { text, book }: { text: string; book: CallBook },
   signal: AbortSignal,
 ): Promise<OwedResult> {
-  if (job.mode === "code" && (await countChanges(git, job.cwd, signal)) === 0)
+  if (job.mode === "code" && !(await hasChanged(git, job, signal)))
     return failed("no-changes", "the agent said it was done but changed no file");
   if (job.output === undefined) return { type: "done" };
   const { runId, phaseId, attempt, model } = job;
@@ -33,6 +33,12 @@ export async function checkOwed(
   if (ok && value !== undefined) return { type: "done", value };
   const why = [diagnostics.primaryError, diagnostics.repairError].filter((part) => part !== undefined).join("; repair: ");
   return failed("no-usable-output", `the answer is not the structured output that was asked for${why === "" ? "" : `: ${why}`}`);
+}
+
+/** Work in the worktree, committed by the agent itself or not. */
+async function hasChanged(git: Git, { cwd, baseSha }: Job, signal: AbortSignal): Promise<boolean> {
+  if ((await countChanges(git, cwd, signal)) > 0) return true;
+  return baseSha !== undefined && (await git.run(["rev-parse", "HEAD"], { cwd }, signal)).trim() !== baseSha;
 }
 
 /** Changes of the worktree against its HEAD, new files included, the factory's own folders left out. */

@@ -15,6 +15,7 @@ export function bindWorkSteps(state: RunState, project: WorkProject, deps: Execu
     async openWorktree(signal) {
       const { path, branch, baseSha, uncommittedChanges } = await deps.workbench.open(project, runId, signal);
       state.cwd = path;
+      state.baseSha = baseSha;
       await updateRun(deps.db, state.lease, { worktree: path, branch, baseSha });
       if (uncommittedChanges > 0) {
         const base = `${project.baseBranch}@${baseSha.slice(0, SHORT_SHA)}`;

@@ -64,6 +64,7 @@ function createState(
     recorder,
     signal,
     cwd: project.repo,
+    baseSha: undefined,
     phaseCount: 0,
     results: {},
     sessions: {},

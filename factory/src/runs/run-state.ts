@@ -33,6 +33,8 @@ export interface RunState {
   readonly recorder: RunRecorder;
   readonly signal: AbortSignal;
   cwd: string;
+  /** Commit that the worktree was made from, once there is one. */
+  baseSha: string | undefined;
   phaseCount: number;
   readonly results: Record<string, Json>;
   readonly sessions: Record<string, string>;
