@@ -73,11 +73,12 @@ interface CheckedCall {
 
 function passThrough(parts: ChatParts, checked: CheckedCall): void {
   const { call, claims, chat, job, body, key } = checked;
+  const target = new URL(`${job.route.baseUrl}/chat/completions`);
   const opening = toOpening(parts, checked);
   parts.bills.open(opening);
   const sentAtMs = performance.now();
   const record = createResponseRecord(chat.stream ? STREAM_LIMITS : JSON_LIMITS);
-  const target = new URL(`${job.route.baseUrl}/chat/completions`);
+  let isSettled = false;
   let remove = (): void => undefined;
   const running = relay(call.response, {
     dispatcher: parts.dispatcher,
@@ -90,12 +91,14 @@ function passThrough(parts: ChatParts, checked: CheckedCall): void {
     settle(end) {
       const callEnd = toCallEnd(end, record, { arrivedAtMs: call.arrivedAtMs, sentAtMs, endedAtMs: performance.now() });
       parts.bills.close(toBill(opening, callEnd));
+      isSettled = true;
       remove();
       answerUnreachable(call.response, { bill: opening, end, origin: target.origin });
       return end.outcome === "complete" ? callEnd.outcome !== "upstream-cut" : call.response.writableEnded;
     },
   });
-  remove = parts.running.add(claims.runId, running);
+  // A request that cannot even be written has ended by now.
+  if (!isSettled) remove = parts.running.add(claims.runId, running);
 }
 
 function toOpening({ identity }: ChatParts, { claims, label, chat, job, body }: CheckedCall): BillOpening {

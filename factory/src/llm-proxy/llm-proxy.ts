@@ -23,6 +23,7 @@ import { createRunningCalls } from "./running-calls.ts";
 
 const MINUTE_MS = 60_000;
 const CONNECT_TIMEOUT_MS = 10_000;
+const KEEP_ALIVE_MS = 75_000;
 // A reasoning model may think for minutes before its first byte and between two.
 const DEFAULT_LIMITS: UpstreamLimits = { firstByteMs: 10 * MINUTE_MS, idleMs: 5 * MINUTE_MS };
 
@@ -134,7 +135,8 @@ function createDoor(parts: ChatParts): Door {
       baseUrl = `${origin.replace(/\/+$/, "")}/v1`;
     },
     async listen({ host, port }) {
-      server = createServer((request, response) => {
+      // Longer than the clients' own: a connection that we close while a call is on its way looks like a cut.
+      server = createServer({ keepAliveTimeout: KEEP_ALIVE_MS }, (request, response) => {
         if (!tryHandle(request, response)) refuseRoute(request, response);
       });
       server.listen(port, host);

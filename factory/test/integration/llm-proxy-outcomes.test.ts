@@ -1,6 +1,7 @@
 import { createServer, type Socket } from "node:net";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";
+import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { HELLO, HELLO_STREAM, openProxyHouse, type ProxyHouse, readAll, RUN_ID } from "./support/proxy-house.ts";
 import {
@@ -113,6 +114,17 @@ test("a provider that cannot be reached is a 502 that cost nothing", async () =>
     { outcome: "upstream-error", http_status: null, input: 0, output: 0, cost_usd: 0, cost_status: "free" },
   ]);
   upstream = await startScriptedUpstream(() => undefined);
+});
+
+test("a request that cannot be written to the wire has ended: nothing waits for it, and its key is not shown", async () => {
+  const broken = await openProxyHouse({ upstream: upstream.baseUrl, secrets: { WIRE_KEY: "the-key\nwith a line end" } });
+  const response = await broken.post(HELLO);
+  expect(response.status).toBe(502);
+  expect(await response.text()).not.toContain("the-key");
+  expect(broken.bills()).toMatchObject([{ outcome: "upstream-error", cost_status: "free" }]);
+  const settled = broken.proxy.settleRun(RUN_ID).then(() => "settled");
+  expect(await Promise.race([settled, setImmediate("waiting")])).toBe("settled");
+  await broken.close();
 });
 
 test("an error of the provider passes through as it is and costs nothing", async () => {
