@@ -109,6 +109,7 @@ test("the bills of a killed proxy are closed once, as estimated from their openi
       stdio: ["ignore", "pipe", "inherit"],
     },
   );
+  cleanups.push(() => proxy.kill("SIGKILL"));
   const [line] = (await once(proxy.stdout, "data")) as [Buffer];
   const { baseUrl, token } = JSON.parse(String(line)) as { baseUrl: string; token: string };
   const killed = fetch(`${baseUrl}/chat/completions`, {
