@@ -20,7 +20,9 @@ export interface BookCheck {
 }
 
 /** What one book comes to: null when nothing is known, not complete when a part is not. */
-export type BookTotal = Pick<Money, "costUsd" | "costComplete">;
+export interface BookTotal extends Pick<Money, "costUsd" | "costComplete"> {
+  readonly calls: number;
+}
 
 export interface PhaseCheck {
   readonly phaseId: string;
@@ -94,11 +96,13 @@ function checkBooks(books: Parameters<typeof joinCalls>[0], context: BookContext
   const findings = joined.flatMap((call, index) => judgeCall(call, { attempt, isRunOver, isFactory, isLast: index > lastSettled }) ?? []);
   return {
     ...{ attempt: attempt.attempt, label: attempt.label, status: attempt.status, isFactory, calls: joined.length },
-    harness: sumUsd(books.harness.map((call) => call.cost_usd)),
-    proxy: sumUsd(books.bills.map((bill) => bill.cost_usd)),
-    runner: sumUsd(books.runner.map((call) => call.cost_usd)),
+    ...{ harness: toTotal(books.harness), proxy: toTotal(books.bills), runner: toTotal(books.runner) },
     findings: isFactory ? findings : [...findings, ...checkAttempt(phase, attempt, isRunOver)],
   };
+}
+
+function toTotal(calls: readonly { readonly cost_usd: number | null }[]): BookTotal {
+  return { calls: calls.length, ...sumUsd(calls.map((call) => call.cost_usd)) };
 }
 
 /** Every book has it to its end. */

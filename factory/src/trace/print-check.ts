@@ -38,7 +38,9 @@ export function toVerdict({ explained, unexplained }: CheckTotals): string {
 
 function printBook(book: BookCheck, word: string): string {
   const print = (name: "harness" | "proxy" | "runner"): string =>
-    formatUsd(book[name].costUsd, { complete: book[name].costComplete, source: `${name}${word}` });
+    book[name].calls === 0
+      ? `no call (${name})`
+      : formatUsd(book[name].costUsd, { complete: book[name].costComplete, source: `${name}${word}` });
   const calls = `${book.calls} ${book.calls === 1 ? "call" : "calls"}`;
   return `attempt ${book.attempt} (${book.label}), ${calls}: ${book.isFactory ? "factory call" : print("harness")} / ${print("proxy")} / ${print("runner")}`;
 }

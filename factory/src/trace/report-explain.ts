@@ -70,7 +70,7 @@ function explainPhase(phase: TracePhase, share: Share): PhaseCost {
     );
     if (factory.length > 0) {
       const money = { ...sumUsd(factory.map((call) => call.cost_usd)), tokens: sumTokens(factory.map((call) => call.tokens)) };
-      const head = `the factory's own: ${[...new Set(factory.map((call) => call.label))].join(", ")}`;
+      const head = `the factory's own call: ${[...new Set(factory.map((call) => call.label))].join(", ")}`;
       turns.push({
         ...{ phaseId: phase.phaseId, phase: phase.name, attempt: attempt.attempt, turn: 0, head },
         ...money,
@@ -119,7 +119,7 @@ export function printExplanation(explanation: Explanation): string[] {
 }
 
 const toTurnName = (turn: TurnCost): string => (turn.turn === 0 ? "outside a turn" : `turn ${turn.turn}`);
-const toHeadText = (turn: TurnCost): string => (turn.head === null ? "" : ` — ${turn.head}`);
+const toHeadText = (turn: TurnCost): string => (turn.head === null ? "" : ` — ${turn.head.replace(/\s+/g, " ")}`);
 
 function toSum(money: Money & { readonly share: number | null }, rehearsal: boolean): string {
   const share = money.share === null ? "" : `, ${Math.round(money.share * 100)} % of the run`;
