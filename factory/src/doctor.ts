@@ -1,5 +1,6 @@
 import { accessSync, constants, existsSync } from "node:fs";
 import { dirname } from "node:path";
+import { isOnPath, TOOL_PROGRAMS } from "./agents/pi-tools.ts";
 import { createAgents } from "./agents/registry.ts";
 import type { Config } from "./config.ts";
 import { openDatabase } from "./db/open-database.ts";
@@ -28,6 +29,7 @@ export async function checkParts(config: Config): Promise<PartReport[]> {
     checkNode(),
     await checkGit(config),
     checkPi(config),
+    ...checkPiTools(config),
     checkDataDir(config),
     await checkDatabase(config),
     checkProviders(),
@@ -77,6 +79,20 @@ function checkPi(config: Config): PartReport {
       mend: "npm install in the clone, or HARNAIS_PI=/path/to/pi",
     };
   }
+}
+
+/** Programs that some of pi's tools start; without them those tools are not offered. */
+function checkPiTools({ baseEnv }: Config): PartReport[] {
+  return Object.entries(TOOL_PROGRAMS)
+    .filter(([, program]) => !isOnPath(program, baseEnv["PATH"] ?? ""))
+    .map(([tool, program]) => ({
+      name: program,
+      status: "warning",
+      version: null,
+      isRequired: false,
+      detail: `not on PATH: pi works without its tool ${tool}`,
+      mend: program === "rg" ? "apt-get install ripgrep" : "apt-get install fd-find, and a link fd to fdfind",
+    }));
 }
 
 function checkDataDir({ dataDir }: Config): PartReport {

@@ -100,8 +100,8 @@ test("a model without a price and one that is free are told apart for the probe"
 
 test.each([
   [{ mode: "explore" as const, tools: { allow: ["read", "bash", "write"] } }, ["--tools", "read"]],
-  [{ mode: "code" as const }, ["--tools", "read,bash,edit,write,grep,find,ls"]],
-  [{ mode: "code" as const, tools: { deny: ["bash", "find"] } }, ["--tools", "read,edit,write,grep,ls"]],
+  [{ mode: "code" as const }, ["--tools", "read,bash,edit,write,ls"]],
+  [{ mode: "code" as const, tools: { deny: ["bash", "find"] } }, ["--tools", "read,edit,write,ls"]],
   [{ mode: "explore" as const, tools: { allow: ["bash"] } }, ["--no-tools"]],
 ])("tools of %j are %j", (change, expected) => {
   const { args } = pi.toLaunch({ ...task, ...change }, program).command;

@@ -5,6 +5,7 @@ import { judgePi } from "./judge-pi.ts";
 import { locatePi } from "./locate-pi.ts";
 import { toPiFiles, toPiFolders, toPriceStatus } from "./pi-config.ts";
 import { createPiParser } from "./pi-stream.ts";
+import { toPiTools } from "./pi-tools.ts";
 
 // pi 1.6 (`pi --help`), driven by `--mode json -p` with the prompt on standard input.
 
@@ -17,16 +18,13 @@ interface PiOptions {
   readonly probeFile: string;
 }
 
-const READ_TOOLS = ["read", "grep", "find", "ls"];
-const CODE_TOOLS = ["read", "bash", "edit", "write", "grep", "find", "ls"];
-
 /** The adapter of pi. */
 export function createPi({ piPath, searchPath, probeFile }: PiOptions): AgentAdapter {
   return {
     name: "pi",
     testedVersions: ["1.6"],
     locate: () => locatePi({ piPath, searchPath }),
-    toLaunch: (task, program) => toLaunch(task, program, probeFile),
+    toLaunch: (task, program) => toLaunch(task, program, { probeFile, searchPath }),
     toPromptText,
     createParser: (task) => createPiParser(toPriceStatus(task.price)),
     judge: judgePi,
@@ -34,9 +32,13 @@ export function createPi({ piPath, searchPath, probeFile }: PiOptions): AgentAda
   };
 }
 
-function toLaunch(task: AgentTask, program: AgentProgram, probeFile: string): AgentLaunch {
+function toLaunch(
+  task: AgentTask,
+  program: AgentProgram,
+  { probeFile, searchPath }: Pick<PiOptions, "probeFile" | "searchPath">,
+): AgentLaunch {
   const { agentDir, sessionDir, systemPromptFile } = toPiFolders(task.homeDir);
-  const tools = toTools(task);
+  const tools = toPiTools(task, searchPath);
   const price = toPriceStatus(task.price);
   const args = [
     ...["--mode", "json", "-p"],
@@ -61,12 +63,6 @@ function toLaunch(task: AgentTask, program: AgentProgram, probeFile: string): Ag
     },
     files: toPiFiles(task),
   };
-}
-
-/** `explore` can only be narrowed: an allowed tool that is not of the mode stays out. */
-function toTools({ mode, tools }: AgentTask): string[] {
-  const ofMode = mode === "explore" ? READ_TOOLS : CODE_TOOLS;
-  return ofMode.filter((tool) => (tools?.allow?.includes(tool) ?? true) && !tools?.deny?.includes(tool));
 }
 
 /**

@@ -10,9 +10,12 @@ import type { Command } from "../launcher/process.ts";
 import { FactoryError } from "../lib/errors.ts";
 import type { LlmProxy } from "../llm-proxy/proxy-port.ts";
 import type { Job } from "./job.ts";
+import { makeTempFolder } from "./temp-folder.ts";
 
 /** All that one attempt needs before its process starts. */
 export interface PreparedAttempt {
+  /** Goes with the attempt. */
+  readonly tempDir: string;
   readonly agent: AgentAdapter;
   readonly command: Command;
   readonly options: Omit<LaunchOptions, "onLine"> & { readonly stdinFile: string; readonly stderrFile: string };
@@ -54,6 +57,8 @@ export async function prepareAttempt(job: Job, deps: PrepareDeps, agent: AgentAd
     await mkdir(dirname(file), { recursive: true, mode: FOLDER_MODE });
     await writeFile(file, content, { mode: FILE_MODE });
   }
+  const tempDir = join(homeDir, "tmp", job.jobId);
+  const tempEnv = await makeTempFolder(tempDir);
   const logs = join(deps.dataDir, "logs");
   await mkdir(logs, { recursive: true, mode: FOLDER_MODE });
   return {
@@ -62,6 +67,7 @@ export async function prepareAttempt(job: Job, deps: PrepareDeps, agent: AgentAd
     options: {
       cwd: job.cwd,
       env: toChildEnv(deps.config.baseEnv, {
+        ...tempEnv,
         ...launch.env,
         ...toRunEnv(job, deps.dataDir),
         [TOKEN_ENV]: mintToken(job, task, deps.proxy),
@@ -74,6 +80,7 @@ export async function prepareAttempt(job: Job, deps: PrepareDeps, agent: AgentAd
       mark: { name: SESSION_MARK, value: job.sessionId },
     },
     parser: agent.createParser(task),
+    tempDir,
     logFile: join(logs, `${job.jobId}.log`),
   };
 }

@@ -95,9 +95,11 @@ async function carryOut(attempt: Attempt, deps: RunJobDeps & { git: Git }, signa
     if (failure !== undefined) return failure;
     return await checkOwed(job, deps, { text: attempt.text, book }, signal);
   } finally {
-    await rm(prepared.options.stdinFile, { force: true }).catch((error: unknown) =>
-      log.warn({ error: messageOf(error) }, "prompt file not removed"),
-    );
+    for (const path of [prepared.options.stdinFile, prepared.tempDir]) {
+      await rm(path, { recursive: true, force: true }).catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, "a temporary file was not removed"),
+      );
+    }
   }
 }
 
