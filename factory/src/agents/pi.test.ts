@@ -49,7 +49,7 @@ test("pi is started by our Node with its own folders, the probe by name, and not
         "--offline",
       ],
       ...["--session-dir", join(task.homeDir, "sessions"), "--session-id", task.sessionId, "--model", task.model],
-      ...["--tools", "read,grep,find,ls"],
+      ...["--tools", "read,ls"],
     ],
   });
   expect(env).toEqual({
