@@ -81,6 +81,16 @@ test("the token is checked before the size, the size before the JSON, the JSON b
   expect(house.openings()).toHaveLength(0);
 });
 
+test("a body that is declared too large is a 413 before it comes", async () => {
+  const headers = { authorization: `Bearer ${house.token()}`, "content-length": 40 * MIB };
+  const request = startRequest(`${house.origin}/v1/chat/completions`, { method: "POST", headers });
+  request.on("error", () => undefined);
+  request.flushHeaders();
+  const [message] = (await once(request, "response")) as [{ statusCode: number }];
+  expect(message.statusCode).toBe(413);
+  request.destroy();
+});
+
 test("a body that grows too large without a declared length is a 413, and the next request is served", async () => {
   const headers = { authorization: `Bearer ${house.token()}` };
   const request = startRequest(`${house.origin}/v1/chat/completions`, { method: "POST", headers });
