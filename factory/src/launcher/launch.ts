@@ -1,5 +1,6 @@
 import { accessSync, closeSync, constants, openSync } from "node:fs";
 import { FactoryError, messageOf } from "../lib/errors.ts";
+import type { StartProcess } from "./driver.ts";
 import { followProcess } from "./follow-process.ts";
 import type { FollowedProcess } from "./follow-process.ts";
 import { createLineSplitter } from "./line-splitter.ts";
@@ -29,7 +30,7 @@ export function launch(command: Command, options: LaunchOptions, signal: AbortSi
   const stderr = createLineSplitter(options.onLine);
   let followed: FollowedProcess | undefined;
   let isDrained = false;
-  const start = options.terminal ? startOnTerminal : startOnPipes;
+  const start: StartProcess = options.terminal ? startOnTerminal : startOnPipes;
   const driven = start({
     file,
     args: command.args,
