@@ -52,6 +52,7 @@ interface ProcessState {
   /** Requests to providers, as seen by before_provider_headers. */
   calls: number;
   hasWarned: boolean;
+  readonly secrets: readonly string[];
   readonly traces: Map<string, SessionTrace>;
 }
 
@@ -69,6 +70,7 @@ interface Probe {
 const HEAD_CHARS = 120;
 const REDACTION_WINDOW_CHARS = 8192;
 const NANO_PER_USD = 1e9;
+const MIN_SECRET_CHARS = 8;
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/;
 const UNKNOWN_BILL: Bill = { input: null, output: null, cache_read: null, cache_write: null, total_tokens: null, cost_usd: null };
 const NO_BILL: Bill = { input: 0, output: 0, cache_read: 0, cache_write: 0, total_tokens: 0, cost_usd: 0 };
@@ -402,7 +404,7 @@ function totals(trace: SessionTrace | undefined): Payload {
 function processState(): ProcessState {
   const holder = globalThis as { [key: symbol]: ProcessState | undefined };
   const key = Symbol.for("harnais.trace");
-  return (holder[key] ??= { turn: 0, calls: 0, hasWarned: false, traces: new Map() });
+  return (holder[key] ??= { turn: 0, calls: 0, hasWarned: false, secrets: listSecrets(), traces: new Map() });
 }
 
 function newTrace(sessionId: string, cwd: string): SessionTrace {
@@ -484,8 +486,9 @@ function promptLine(event: BeforeAgentStartEvent): [string, Payload] {
 /** The first 120 characters, without secrets: redacted first, then cut. */
 function head(text: string): string {
   const isLong = text.length > REDACTION_WINDOW_CHARS;
-  // The word at the edge of the window may be half a secret.
-  const redacted = redact(isLong ? text.slice(0, REDACTION_WINDOW_CHARS).replace(/\S+$/, "") : text);
+  let redacted = redact(isLong ? text.slice(0, REDACTION_WINDOW_CHARS) : text);
+  // What is left of the window is short: its last word may be half a secret.
+  if (isLong && redacted.length < 2 * HEAD_CHARS) redacted = redacted.replace(/\S+$/, "");
   if (redacted.length <= HEAD_CHARS) return isLong ? `${redacted}…` : redacted;
   const isSplitPair = /[\uD800-\uDBFF]/.test(redacted.charAt(HEAD_CHARS - 1));
   return `${redacted.slice(0, isSplitPair ? HEAD_CHARS - 1 : HEAD_CHARS)}…`;
@@ -493,7 +496,7 @@ function head(text: string): string {
 
 function redact(text: string): string {
   let result = text;
-  for (const secret of knownSecrets()) result = result.replaceAll(secret, "[redacted:secret]");
+  for (const secret of processState().secrets) result = result.replaceAll(secret, "[redacted:secret]");
   for (const { kind, pattern } of REDACTION_PATTERNS)
     result = result.replace(pattern, (match: string, group: unknown) => {
       if (typeof group !== "string") return `[redacted:${kind}]`;
@@ -502,12 +505,11 @@ function redact(text: string): string {
   return result;
 }
 
-let secretsOfProcess: readonly string[] | undefined;
-function knownSecrets(): readonly string[] {
-  secretsOfProcess ??= Object.entries(process.env)
-    .flatMap(([name, value]) => (SECRET_NAME.test(name) && value !== undefined && value.length >= 8 ? [value] : []))
+/** Values that the environment names as secrets, longest first. */
+function listSecrets(): readonly string[] {
+  return Object.entries(process.env)
+    .flatMap(([name, value]) => (SECRET_NAME.test(name) && value !== undefined && value.length >= MIN_SECRET_CHARS ? [value] : []))
     .sort((a, b) => b.length - a.length);
-  return secretsOfProcess;
 }
 
 /** JSON of any value; its strings are redacted before they are escaped, and only as much of them as a head can show. */

@@ -45,7 +45,7 @@ describe.each([["before it was mirrored"], ["after it was mirrored"]])("a book t
 
   async function tamper(change: () => void): Promise<RunCheck> {
     writeRun(journals, RUN, [{ calls: CALLS }]);
-    if (isMirrored) expect(countFindings([await check()]).unexplained).toBe(0);
+    if (isMirrored && countFindings([await check()]).unexplained > 0) throw new Error("the books differ before they are changed");
     change();
     return check();
   }
@@ -69,15 +69,22 @@ describe.each([["before it was mirrored"], ["after it was mirrored"]])("a book t
 
   const CALL = `${RUN}-01-a1-c3`;
   const ATTEMPT = `attempt 1 of ${RUN}-01`;
-  type Book = [string, () => string, (line: string) => boolean, (line: string) => string, string];
+  interface Book {
+    readonly book: string;
+    readonly file: () => string;
+    readonly isLine: (line: string) => boolean;
+    readonly raiseLine: (line: string) => string;
+    /** Pattern of the call that must be named. */
+    readonly call: string;
+  }
   const books: Book[] = [
-    ["the harness's assistant line", harnessFile, isAssistant, raise, `resp-${RUN}-1-3|${CALL}`],
-    ["the harness's compaction line", harnessFile, isCompaction, raise, `hev_|${RUN}-01-a1-c2`],
-    ["the proxy's closing line", billFile, isBill("bill_close"), raise, CALL],
-    ["the runner's attempt", runFile, isAttempt, raiseCounted, `${ATTEMPT}|${CALL}`],
+    { book: "the harness's assistant line", file: harnessFile, isLine: isAssistant, raiseLine: raise, call: `resp-${RUN}-1-3|${CALL}` },
+    { book: "the harness's compaction line", file: harnessFile, isLine: isCompaction, raiseLine: raise, call: `hev_|${RUN}-01-a1-c2` },
+    { book: "the proxy's closing line", file: billFile, isLine: isBill("bill_close"), raiseLine: raise, call: CALL },
+    { book: "the runner's attempt", file: runFile, isLine: isAttempt, raiseLine: raiseCounted, call: `${ATTEMPT}|${CALL}` },
   ];
 
-  test.each(books)("%s removed: unexplained, with the call", async (_name, file, isLine, _raise, call) => {
+  test.each(books)("$book removed: unexplained, with the call", async ({ file, isLine, call }) => {
     const run = await tamper(() => journals.edit(file(), (line) => (isLine(line) ? undefined : line)));
     expect(countFindings([run]).unexplained).toBeGreaterThan(0);
     expect(
@@ -87,7 +94,7 @@ describe.each([["before it was mirrored"], ["after it was mirrored"]])("a book t
     ).toMatch(new RegExp(call));
   });
 
-  test.each(books)("%s doubled, with its id and with a new one: unexplained, with the call", async (_name, file, isLine, _raise, call) => {
+  test.each(books)("$book doubled, with its id and with a new one: unexplained, with the call", async ({ file, isLine, call }) => {
     for (const toDouble of [(line: string) => line, newId]) {
       forgetMirror();
       journals.remove();
@@ -102,7 +109,7 @@ describe.each([["before it was mirrored"], ["after it was mirrored"]])("a book t
     }
   });
 
-  test.each(books)("%s with 1e-5 USD more: unexplained, with the call", async (_name, file, isLine, raiseLine, call) => {
+  test.each(books)("$book with 1e-5 USD more: unexplained, with the call", async ({ file, isLine, raiseLine, call }) => {
     const run = await tamper(() => journals.edit(file(), (line) => (isLine(line) ? raiseLine(line) : line)));
     expect(countFindings([run]).unexplained).toBeGreaterThan(0);
     expect(

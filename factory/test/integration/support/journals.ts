@@ -86,8 +86,13 @@ export function writeRun(
   runner("run_start", { adw_name: "prompt", request: "What?", project: "plume", request_id: null, level: "none", rehearsal: false }, false);
   runner("phase_start", { seq: 1, name: "prompt", kind: "agent", retries: 2 });
   runner("phase_session", { session_id: sessionId, attempt: 1, harness: "pi" });
-  const ends = attempts.map((plan, index) => writeAttempt(journals, { runId, phaseId, sessionId, attempt: index + 1, plan, runner }));
-  const total = { cost_usd: round(ends.reduce<number>((sum, usd) => sum + (usd ?? 0), 0)), cost_complete: !ends.includes(null), tokens: 0 };
+  const sums = attempts.map((plan, index) => writeAttempt(journals, { runId, phaseId, sessionId, attempt: index + 1, plan, runner }));
+  const ends = sums.map((sum) => sum.costUsd);
+  const total = {
+    cost_usd: round(ends.reduce<number>((sum, usd) => sum + (usd ?? 0), 0)),
+    cost_complete: !ends.includes(null),
+    tokens: sums.reduce((sum, { tokens }) => sum + tokens, 0),
+  };
   const status = attempts.at(-1)?.status ?? "done";
   runner("phase_end", { status, attempts: attempts.length, ...total });
   runner("run_finish", { ok: status === "done", status, cause: attempts.at(-1)?.cause ?? null, ...total, duration_ms: 1000 }, false);
@@ -103,7 +108,10 @@ interface AttemptContext {
   runner(type: string, payload: object): void;
 }
 
-function writeAttempt(journals: Journals, { runId, phaseId, sessionId, attempt, plan, runner }: AttemptContext): number | null {
+function writeAttempt(
+  journals: Journals,
+  { runId, phaseId, sessionId, attempt, plan, runner }: AttemptContext,
+): { readonly costUsd: number | null; readonly tokens: number } {
   const jobId = `${phaseId}-a${attempt}`;
   const label = plan.label ?? "agent";
   const harness = (type: string, name: string, payload: object): void =>
@@ -162,7 +170,8 @@ function writeAttempt(journals: Journals, { runId, phaseId, sessionId, attempt, 
   const sum =
     known.length > 0 && known.every((usd) => usd === null) ? null : round(known.reduce<number>((total, usd) => total + (usd ?? 0), 0));
   const status = plan.status ?? "done";
-  const money = { cost_usd: sum, cost_complete: !known.includes(null), tokens: 0 };
+  const tokens = (counted as { tokens: number | null }[]).reduce((total, call) => total + (call.tokens ?? 0), 0);
+  const money = { cost_usd: sum, cost_complete: !known.includes(null), tokens };
   runner("phase_attempt", {
     attempt,
     ok: status === "done",
@@ -174,7 +183,7 @@ function writeAttempt(journals: Journals, { runId, phaseId, sessionId, attempt, 
     label,
     calls: counted,
   });
-  return sum;
+  return { costUsd: sum, tokens };
 }
 
 /** Lines since the latest session_start, itself counted. */
