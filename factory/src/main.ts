@@ -149,7 +149,8 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
   const database = await openDatabase({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, log });
   try {
     await ensureDefaultProviders(database.db);
-    await recoverBills(config.dataDir);
+    // On a full disk readers must still work; the bills stay open until the next start.
+    await recoverBills(config.dataDir).catch((error: unknown) => log.warn({ err: error }, "bills of killed proxies were not closed"));
     const house = createHouse(config, { log, database });
     const deps = createExecuteDeps(house);
     const worker = new RunWorker({

@@ -41,7 +41,7 @@ interface FactoryErrorOptions {
 
 /** A failure that an operator can mend: the message says what, which, and the mend. Bugs are plain throws. */
 export class FactoryError extends Error {
-  override readonly name = "FactoryError";
+  override readonly name: string = "FactoryError";
   readonly code: ErrorCode;
   readonly field: string | undefined;
 

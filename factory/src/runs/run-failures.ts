@@ -1,4 +1,5 @@
 import type { FailureCause } from "@harnais/contracts/statuses.ts";
+import { FactoryError, messageOf } from "../lib/errors.ts";
 
 /** A phase that ended as failed, with its reason: `run.fail(reason)` throws it. */
 export class PhaseFailure extends Error {
@@ -22,6 +23,10 @@ export class LeaseLost extends Error {
 }
 
 /** The runner's journal could not be written (disk full, read-only): no new model call may start. */
-export class JournalUnwritable extends Error {
+export class JournalUnwritable extends FactoryError {
   override readonly name = "JournalUnwritable";
+
+  constructor(file: string, cause: unknown) {
+    super("storage", `cannot write ${file} (${messageOf(cause)}): free space or mend its permissions`, { cause });
+  }
 }

@@ -5,9 +5,8 @@ import type { RunnerLine } from "@harnais/contracts/journal-line.ts";
 import type { RunnerEvent } from "@harnais/contracts/runner-event.ts";
 import type { Kysely } from "kysely";
 import type { Tables } from "../db/tables.ts";
-import { messageOf } from "../lib/errors.ts";
-import { openJournal } from "../lib/journal.ts";
-import { holdsLease, insertEvent, listRunEvents, saveAttemptRow, savePhaseRow, saveRunRow } from "./event.sql.ts";
+import { type Journal, openJournal } from "../lib/journal.ts";
+import { holdsLease, insertEvent, listRunEvents, saveAttemptRow, savePhaseRow, saveRunRow, type StoredEvent } from "./event.sql.ts";
 import type { EventFeed } from "./event-feed.ts";
 import { applyRunnerLine, type FoldedRun } from "./fold-run.ts";
 import { JournalUnwritable, LeaseLost } from "./run-failures.ts";
@@ -40,10 +39,9 @@ export async function openRunRecorder(
   run: { readonly runId: RunId; readonly lease?: Lease; readonly cwd: () => string },
 ): Promise<RunRecorder> {
   const stored = await listRunEvents(deps.db, run.runId);
-  const journal = openJournal(join(deps.tracesDir, `${run.runId}.jsonl`));
+  const journal = openWhole(join(deps.tracesDir, `${run.runId}.jsonl`), stored);
   let folded: FoldedRun | undefined;
   for (const line of stored) folded = applyRunnerLine(folded, line);
-  for (const { seq: _seq, ...line } of missingIn(journal.file, stored)) journal.append(line);
   const now = deps.now ?? (() => new Date());
   let isUnwritable = false;
 
@@ -70,13 +68,22 @@ export async function openRunRecorder(
         // Said once; what follows (the run's end) still goes to the database, and to the file at the next opening.
         if (isUnwritable) return;
         isUnwritable = true;
-        throw new JournalUnwritable(`cannot write ${journal.file} (${messageOf(error)}): free space or mend its permissions`, {
-          cause: error,
-        });
+        throw new JournalUnwritable(journal.file, error);
       }
     },
     close: () => journal.close(),
   };
+}
+
+/** The run's journal, with every stored event in it. @throws JournalUnwritable */
+function openWhole(file: string, stored: readonly StoredEvent[]): Journal {
+  try {
+    const journal = openJournal(file);
+    for (const { seq: _seq, ...line } of missingIn(file, stored)) journal.append(line);
+    return journal;
+  } catch (error) {
+    throw new JournalUnwritable(file, error);
+  }
 }
 
 function missingIn<Line extends RunnerLine>(file: string, stored: readonly Line[]): Line[] {

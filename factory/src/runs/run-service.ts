@@ -1,14 +1,15 @@
 import type { CreateRun } from "@harnais/contracts/api-bodies.ts";
 import { createRunId, type RunId } from "@harnais/contracts/ids.ts";
 import type { RunReport } from "@harnais/contracts/run-report.ts";
-import { isFinalRunStatus, type RunStatus } from "@harnais/contracts/statuses.ts";
+import type { RunnerEvent } from "@harnais/contracts/runner-event.ts";
+import { type FailureCause, isFinalRunStatus, type RunStatus } from "@harnais/contracts/statuses.ts";
 import type { Kysely } from "kysely";
 import type { Tables } from "../db/tables.ts";
 import { FactoryError } from "../lib/errors.ts";
 import { listRunEvents } from "./event.sql.ts";
 import type { EventFeed } from "./event-feed.ts";
 import { foldRun } from "./fold-run.ts";
-import { RunCancelled } from "./run-failures.ts";
+import { JournalUnwritable, RunCancelled } from "./run-failures.ts";
 import { openRunRecorder } from "./run-recorder.ts";
 import { type Activity, toRunReport } from "./run-report.ts";
 import { getRun, insertRun, leaseRun, listRuns, releaseLease } from "./run.sql.ts";
@@ -66,11 +67,12 @@ export function createRunService(deps: RunServiceDeps): RunService {
         model: model ?? null,
       });
       await recordUnleased(deps, runId, project.repo, async (recorder) => {
-        await recorder.record({
-          type: "run_queued",
-          phaseId: null,
-          name: workflow,
-          payload: { workflow, input, project: project.id, request_id: requestId ?? null },
+        const queued = { workflow, input, project: project.id, request_id: requestId ?? null };
+        await recorder.record({ type: "run_queued", phaseId: null, name: workflow, payload: queued }).catch(async (error: unknown) => {
+          // A run whose journal cannot be written must not wait in the queue.
+          if (error instanceof JournalUnwritable)
+            await recorder.record(toUnstarted(workflow, { status: "failed", cause: "storage", reason: error.message }));
+          throw error;
         });
       });
       deps.announce(runId);
@@ -113,14 +115,15 @@ async function cancelRun(deps: RunServiceDeps, runId: RunId, reason: string): Pr
   const lease = await leaseRun(deps.db, { runId, owner: `cancel-${process.pid}`, leaseMs: CANCEL_LEASE_MS });
   if (lease === undefined) throw new FactoryError("conflict", `run ${runId} is carried out by another process: cancel it there`);
   await recordUnleased(deps, runId, "", async (recorder) => {
-    await recorder.record({
-      type: "run_finish",
-      phaseId: null,
-      name: row.workflow,
-      payload: { ok: false, status: "cancelled", cause: "cancelled", cost_usd: 0, cost_complete: true, tokens: 0, duration_ms: 0, reason },
-    });
+    await recorder.record(toUnstarted(row.workflow, { status: "cancelled", cause: "cancelled", reason }));
   });
   await releaseLease(deps.db, lease);
+}
+
+/** The end of a run that never started: it has spent nothing. */
+function toUnstarted(workflow: string, end: { status: "failed" | "cancelled"; cause: FailureCause; reason: string }): RunnerEvent {
+  const nothing = { cost_usd: 0, cost_complete: true, tokens: 0, duration_ms: 0 };
+  return { type: "run_finish", phaseId: null, name: workflow, payload: { ok: false, ...nothing, ...end } };
 }
 
 /** Events of a run that no worker holds. */
