@@ -1,3 +1,5 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { createReadStructured } from "../../src/ai/structured.ts";
 import type { StructuredRequest, StructuredResult } from "../../src/ai/structured-port.ts";
@@ -105,6 +107,24 @@ test("429 and 5xx are tried again at most twice, as Retry-After says, and every 
   expect(wire.requests).toHaveLength(3);
   expect(house.bills()).toHaveLength(3);
   expect(result.calls).toEqual(Array.from({ length: 3 }, () => expect.objectContaining({ cost_usd: 0 }) as object));
+});
+
+test("a 429 that passes is an answer in the end, with a bill for each try", async () => {
+  await openWire((seen, n) => (n === 1 ? refuse(seen, 429, { "retry-after": "0" }) : complete(seen, '{"summary":"x"}')));
+  expect(await read({ text: "prose" })).toMatchObject({ ok: true, calls: [{ cost_usd: 0 }, { cost_usd: 0.00045 }] });
+  expect(house.bills().map((bill) => bill.http_status)).toEqual([429, 200]);
+});
+
+test("a refusal by the proxy itself is no call and is not tried again", async () => {
+  const wire = await openWire(() => undefined);
+  writeFileSync(join(house.dataDir, "traces"), "no bill can be written");
+  const result = await read({ text: "prose" });
+  expect(result).toMatchObject({
+    ok: false,
+    diagnostics: { repairError: expect.stringContaining("bills cannot be written") as string },
+    calls: [],
+  });
+  expect(wire.requests).toHaveLength(0);
 });
 
 test("a Retry-After of more than a minute is not waited for, and 429 is not a refusal of the format", async () => {
