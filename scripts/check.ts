@@ -11,7 +11,7 @@ const STEPS: readonly { readonly name: string; readonly args: readonly string[] 
   { name: "format", args: [`${BIN}/oxfmt`, ...(isFix ? ["."] : ["--check", "."])] },
   { name: "unused", args: [`${BIN}/knip`] },
   { name: "redaction copy", args: ["scripts/generate-redaction-copy.ts", ...(isFix ? [] : ["--check"])] },
-  { name: "unit tests", args: [`${BIN}/vitest`, "run", "--project", "unit", "--reporter", "dot"] },
+  { name: "unit tests", args: [`${BIN}/vitest`, "run", "--project", "unit"] },
 ];
 
 const failed: string[] = [];

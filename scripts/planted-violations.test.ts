@@ -20,7 +20,11 @@ function lint(file: string, source: string): string {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, source);
   try {
-    execFileSync(process.execPath, [join(ROOT, "node_modules/.bin/oxlint"), "--format", "json", file], { cwd: tree, encoding: "utf8", stdio: "pipe" });
+    execFileSync(process.execPath, [join(ROOT, "node_modules/.bin/oxlint"), "--format", "json", file], {
+      cwd: tree,
+      encoding: "utf8",
+      stdio: "pipe",
+    });
     return "";
   } catch (error) {
     return (error as { stdout: string }).stdout;
@@ -108,5 +112,7 @@ test.each(VIOLATIONS)("$rule is a lint error, and none where its door is", ({ fi
 });
 
 test("a slice's own .sql.ts may be imported", () => {
-  expect(lint("factory/src/runs/own.ts", `import { getRun } from "./run.sql.ts";\nexport const own = getRun;\n`)).not.toContain("Another slice's");
+  expect(lint("factory/src/runs/own.ts", `import { getRun } from "./run.sql.ts";\nexport const own = getRun;\n`)).not.toContain(
+    "Another slice's",
+  );
 });

@@ -19,7 +19,11 @@ const REOPEN_MS = 5_000;
 const root = mkdtempSync(join(tmpdir(), "harnais-stress-"));
 const plume = join(root, "plume");
 cpSync(join(ROOT, "factory", "sample-project"), plume, { recursive: true });
-for (const args of [["init", "-q", "-b", "main"], ["add", "-A"], ["-c", "user.name=s", "-c", "user.email=s@example.com", "commit", "-qm", "x"]]) {
+for (const args of [
+  ["init", "-q", "-b", "main"],
+  ["add", "-A"],
+  ["-c", "user.name=s", "-c", "user.email=s@example.com", "commit", "-qm", "x"],
+]) {
   await once(spawn("git", args, { cwd: plume, stdio: "ignore" }), "exit");
 }
 
@@ -70,7 +74,9 @@ async function amcheckFaults(dbDir: string): Promise<string[]> {
     );
     const faults: string[] = [];
     for (const { name } of indexes.rows) {
-      await base.query("select bt_index_check($1::regclass, true)", [name]).catch((error: Error) => faults.push(`${name}: ${error.message}`));
+      await base
+        .query("select bt_index_check($1::regclass, true)", [name])
+        .catch((error: Error) => faults.push(`${name}: ${error.message}`));
     }
     for (const { name } of tables.rows) {
       const { rows } = await base.query<{ msg: string }>("select msg from verify_heapam($1::regclass)", [name]);

@@ -13,7 +13,14 @@ interface Results {
 
 const folder = mkdtempSync(join(tmpdir(), "harnais-results-"));
 const file = join(folder, "results.json");
-const args = ["node_modules/.bin/vitest", "run", "--reporter=default", "--reporter=json", `--outputFile.json=${file}`, ...process.argv.slice(2)];
+const args = [
+  "node_modules/.bin/vitest",
+  "run",
+  "--reporter=default",
+  "--reporter=json",
+  `--outputFile.json=${file}`,
+  ...process.argv.slice(2),
+];
 const { status } = spawnSync(process.execPath, args, { stdio: "inherit" });
 
 const results = readResults();

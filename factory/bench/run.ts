@@ -26,7 +26,11 @@ const READ_TOOLS = "read,grep,find,ls";
 const root = mkdtempSync(join(tmpdir(), "harnais-bench-"));
 const plume = join(root, "plume");
 cpSync(join(ROOT, "factory", "sample-project"), plume, { recursive: true });
-for (const args of [["init", "-q", "-b", "main"], ["add", "-A"], ["-c", "user.name=b", "-c", "user.email=b@example.com", "commit", "-qm", "x"]]) {
+for (const args of [
+  ["init", "-q", "-b", "main"],
+  ["add", "-A"],
+  ["-c", "user.name=b", "-c", "user.email=b@example.com", "commit", "-qm", "x"],
+]) {
   execFileSync("git", args, { cwd: plume });
 }
 
@@ -58,7 +62,11 @@ try {
 async function startServer() {
   const dataDir = join(root, "data");
   const env = { PATH: process.env["PATH"] ?? "", HOME: root, HARNAIS_DATA_DIR: dataDir, HARNAIS_LOG_LEVEL: "info" };
-  const child = spawn(process.execPath, [join(ROOT, "factory/src/cli.ts"), "serve", "--port", "0"], { cwd: root, env, stdio: ["ignore", "ignore", "pipe"] });
+  const child = spawn(process.execPath, [join(ROOT, "factory/src/cli.ts"), "serve", "--port", "0"], {
+    cwd: root,
+    env,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => (log += text));
   const config = loadConfig({ env, cwd: root });
@@ -81,7 +89,9 @@ async function startServer() {
     },
     /** From the request stored to the agent's process started, per run. */
     startDelays(): number[] {
-      const started = [...log.matchAll(/^(\{.*"agent started".*\})$/gm)].map(([, line]) => JSON.parse(line ?? "{}") as { time: number; runId: string });
+      const started = [...log.matchAll(/^(\{.*"agent started".*\})$/gm)].map(
+        ([, line]) => JSON.parse(line ?? "{}") as { time: number; runId: string },
+      );
       return started.map(({ time, runId }) => time - (queuedAt.get(runId) ?? Number.NaN));
     },
     async stop(): Promise<void> {
@@ -111,8 +121,31 @@ async function prepareBarePi() {
   const provider = { baseUrl: await rehearsal.start(), api: "openai-completions", apiKey: "none", models: [model] };
   writeFileSync(join(agentDir, "models.json"), JSON.stringify({ providers: { rehearsal: provider } }));
   const nullDevice = openSync("/dev/null", "r");
-  const args = ["-p", "-na", "-ne", "-ns", "-np", "--no-themes", "--no-mcp", "--offline", "--model", "rehearsal/demo", "--tools", READ_TOOLS, "--append-system-prompt", SYSTEM, INPUT];
-  const env = { PATH: process.env["PATH"] ?? "", HOME: root, PI_CODING_AGENT_DIR: agentDir, PI_OFFLINE: "1", PI_TELEMETRY: "0", PI_SKIP_VERSION_CHECK: "1" };
+  const args = [
+    "-p",
+    "-na",
+    "-ne",
+    "-ns",
+    "-np",
+    "--no-themes",
+    "--no-mcp",
+    "--offline",
+    "--model",
+    "rehearsal/demo",
+    "--tools",
+    READ_TOOLS,
+    "--append-system-prompt",
+    SYSTEM,
+    INPUT,
+  ];
+  const env = {
+    PATH: process.env["PATH"] ?? "",
+    HOME: root,
+    PI_CODING_AGENT_DIR: agentDir,
+    PI_OFFLINE: "1",
+    PI_TELEMETRY: "0",
+    PI_SKIP_VERSION_CHECK: "1",
+  };
   return {
     async run(): Promise<number> {
       const startedAt = performance.now();

@@ -120,5 +120,7 @@ async function validate(
 function toSummary({ commands }: ValidationVerdict): string {
   const last = commands.at(-1);
   if (last === undefined) return "the project has no validation commands";
-  return last.exitCode === 0 ? `${commands.length} ${commands.length === 1 ? "command" : "commands"} passed` : `${last.command} ${toEnding(last)}`;
+  return last.exitCode === 0
+    ? `${commands.length} ${commands.length === 1 ? "command" : "commands"} passed`
+    : `${last.command} ${toEnding(last)}`;
 }

@@ -52,11 +52,10 @@ test("explore offers only tools that read; code offers those that write too, les
     (body.tools ?? []).map((tool) => (tool as { function: { name: string } }).function.name).toSorted(),
   );
   // pi's grep and find need programs that not every machine has.
-  const searching = Object.entries(TOOL_PROGRAMS).flatMap(([tool, program]) => (isOnPath(program, process.env["PATH"] ?? "") ? [tool] : []));
-  expect(offered).toEqual([
-    ["ls", "read", ...searching].toSorted(),
-    ["edit", "ls", "read", "write", ...searching].toSorted(),
-  ]);
+  const searching = Object.entries(TOOL_PROGRAMS).flatMap(([tool, program]) =>
+    isOnPath(program, process.env["PATH"] ?? "") ? [tool] : [],
+  );
+  expect(offered).toEqual([["ls", "read", ...searching].toSorted(), ["edit", "ls", "read", "write", ...searching].toSorted()]);
 });
 
 test("a correction goes on in the same session: the model sees the first prompt again, the journal two processes", async () => {

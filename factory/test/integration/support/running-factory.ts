@@ -22,7 +22,7 @@ export interface RunningFactory {
   readonly plume: string;
   readonly bearer: { readonly authorization: string };
   /** Raw requests to the application. */
-  send(path: string, init?: RequestInit & { headers?: Record<string, string> }): Promise<Response>;
+  send(path: string, init?: Omit<RequestInit, "headers"> & { headers?: Record<string, string> }): Promise<Response>;
   start(run: { workflow: string; input: string; model?: string; project?: string }): Promise<string>;
   /** Waits until the run has ended. */
   finished(runId: string): Promise<RunReport>;
