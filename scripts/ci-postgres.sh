@@ -3,6 +3,8 @@
 #   scripts/ci-postgres.sh start FOLDER   makes a cluster in the new FOLDER, prints its admin URL
 #   scripts/ci-postgres.sh stop FOLDER    stops it and removes FOLDER
 set -eu
+# runuser is an administrator's program: not on every PATH.
+PATH=$PATH:/usr/sbin:/sbin
 
 usage() {
   echo "usage: scripts/ci-postgres.sh start|stop FOLDER" >&2
