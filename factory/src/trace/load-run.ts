@@ -9,8 +9,8 @@ export interface TraceSource {
   listRunIds(limit: number): Promise<readonly string[]>;
   /** The run's events in their order. */
   readRunnerLines(runId: string): Promise<readonly RunnerLine[]>;
-  /** The session's harness lines in the order of its journal. */
-  readSession(sessionId: string): Promise<readonly TraceEvent[]>;
+  /** The harness lines of sessions, each in the order of its journal. */
+  readSessions(sessionIds: readonly string[]): Promise<readonly TraceEvent[]>;
   /** The run's bills in the order in which its calls began; `is_opened` tells whether an opening line is known. */
   readBills(runId: string): Promise<readonly BillRecord[]>;
 }
@@ -20,12 +20,16 @@ export async function loadRun(source: TraceSource, runId: string): Promise<RunTr
   const run = foldRun(await source.readRunnerLines(runId));
   if (run === undefined) return undefined;
   const bills = (await source.readBills(runId)).map(toTraceBill);
-  const phases: TracePhase[] = [];
-  for (const phase of run.phases) {
-    const harness: TraceEvent[] = [];
-    for (const session of phase.sessions) harness.push(...(await source.readSession(session.sessionId)));
-    phases.push(toTracePhase(phase, { harness, bills: bills.filter((bill) => bill.phase_id === phase.phaseId) }));
-  }
+  const lines = Map.groupBy(
+    await source.readSessions(run.phases.flatMap((phase) => phase.sessions.map((session) => session.sessionId))),
+    (line) => line.sessionId,
+  );
+  const phases = run.phases.map((phase) =>
+    toTracePhase(phase, {
+      harness: phase.sessions.flatMap((session) => lines.get(session.sessionId) ?? []),
+      bills: bills.filter((bill) => bill.phase_id === phase.phaseId),
+    }),
+  );
   const known = new Set(phases.map((phase) => phase.phaseId));
   return {
     runId: run.runId,

@@ -12,10 +12,14 @@ export interface StoredEvent {
   readonly ts: string | null;
 }
 
+// INDEXED BY: left alone, SQLite may walk the whole table to save the sort by rowid.
+
 /** Events of one run in the order of its journal. */
 export function selectRunEvents(mirror: Mirror, runId: string): StoredEvent[] {
   return mirror
-    .prepare("SELECT event_id, adw_id AS owner, phase_id, type, name, payload_json, ts FROM events WHERE adw_id = ? ORDER BY rowid")
+    .prepare(
+      "SELECT event_id, adw_id AS owner, phase_id, type, name, payload_json, ts FROM events INDEXED BY events_run WHERE adw_id = ? ORDER BY rowid",
+    )
     .all(runId)
     .map(toStoredEvent);
 }
@@ -24,7 +28,7 @@ export function selectRunEvents(mirror: Mirror, runId: string): StoredEvent[] {
 export function selectSessionEvents(mirror: Mirror, sessionId: string): StoredEvent[] {
   return mirror
     .prepare(
-      "SELECT event_id, session_id AS owner, NULL AS phase_id, type, name, payload_json, ts FROM harness_events WHERE session_id = ? ORDER BY rowid",
+      "SELECT event_id, session_id AS owner, NULL AS phase_id, type, name, payload_json, ts FROM harness_events INDEXED BY harness_events_session WHERE session_id = ? ORDER BY rowid",
     )
     .all(sessionId)
     .map(toStoredEvent);

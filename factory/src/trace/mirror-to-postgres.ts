@@ -27,7 +27,7 @@ export interface PostgresMirrorReport {
   unreadable: { readonly file: string; readonly reason: string }[];
 }
 
-const ROWS_PER_BATCH = 2000;
+const ROWS_PER_BATCH = 5000;
 const BYTES_PER_BATCH = 8 * 1024 * 1024;
 // 38 parameters a row; the wire protocol carries 65 535.
 const BILLS_PER_BATCH = 500;

@@ -7,7 +7,7 @@ export function createPostgresSource(db: Db): TraceSource {
   return {
     listRunIds: (limit) => listRunIds(db, limit),
     readRunnerLines: (runId) => listRunnerLines(db, runId),
-    readSession: (sessionId) => listSessionEvents(db, sessionId),
+    readSessions: (sessionIds) => listSessionEvents(db, sessionIds),
     readBills: async (runId) => (await listRunBills(db, runId)).map((bill) => ({ ...bill, is_opened: true })),
   };
 }

@@ -35,16 +35,18 @@ export async function listRunnerLines(db: Db, runId: string): Promise<RunnerLine
   }));
 }
 
-/** Lines of one session in the order of its journal. */
-export async function listSessionEvents(db: Db, sessionId: string): Promise<TraceEvent[]> {
+/** Lines of sessions, each in the order of its journal. */
+export async function listSessionEvents(db: Db, sessionIds: readonly string[]): Promise<TraceEvent[]> {
+  if (sessionIds.length === 0) return [];
   const rows = await db
     .selectFrom("harnessEvents")
-    .select(["eventId", "type", "name", "payloadJson", "ts"])
-    .where("sessionId", "=", sessionId)
+    .select(["eventId", "sessionId", "type", "name", "payloadJson", "ts"])
+    .where("sessionId", "in", sessionIds)
+    .orderBy("sessionId")
     .orderBy("lineNo")
     .orderBy("ts")
     .execute();
-  return rows.map(({ payloadJson, ...event }) => ({ ...event, sessionId, payload: JSON.parse(payloadJson) as Record<string, unknown> }));
+  return rows.map(({ payloadJson, ...event }) => ({ ...event, payload: JSON.parse(payloadJson) as Record<string, unknown> }));
 }
 
 /** Bills of one run in the order in which its calls began, by column name. */

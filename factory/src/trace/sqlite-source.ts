@@ -8,15 +8,17 @@ export function createSqliteSource(mirror: Mirror): TraceSource {
   return {
     listRunIds: async (limit) => selectRunIds(mirror, limit),
     readRunnerLines: async (runId) => selectRunEvents(mirror, runId).map(toRunnerLine),
-    readSession: async (sessionId) =>
-      selectSessionEvents(mirror, sessionId).map((event) => ({
-        eventId: event.eventId,
-        sessionId: event.owner,
-        type: event.type ?? "",
-        name: event.name,
-        payload: JSON.parse(event.payloadJson) as Record<string, unknown>,
-        ts: event.ts ?? "",
-      })),
+    readSessions: async (sessionIds) =>
+      sessionIds
+        .flatMap((sessionId) => selectSessionEvents(mirror, sessionId))
+        .map((event) => ({
+          eventId: event.eventId,
+          sessionId: event.owner,
+          type: event.type ?? "",
+          name: event.name,
+          payload: JSON.parse(event.payloadJson) as Record<string, unknown>,
+          ts: event.ts ?? "",
+        })),
     readBills: async (runId) => selectRunBills(mirror, runId),
   };
 }

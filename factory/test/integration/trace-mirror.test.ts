@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { appendFileSync, readFileSync, rmSync, statSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, rmSync, truncateSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { ingestTraces, type IngestReport } from "../../src/trace/ingest-traces.ts";
@@ -109,10 +109,12 @@ test("a journal that was changed is read again from its start, an append is not"
   await ingest();
   journals.append(sessionFile(), line(4));
   expect(await ingest()).toMatchObject({ harnessEvents: 1, rewritten: [] });
-  const before = statSync(sessionFile());
+  const at = new Date("2026-09-02T14:00:00.000Z");
+  utimesSync(sessionFile(), at, at);
+  await ingest();
   // Same size, same times as far as a program can set them.
   writeFileSync(sessionFile(), readFileSync(sessionFile(), "utf8").replace('"turn 2"', '"turn X"'));
-  utimesSync(sessionFile(), before.atime, before.mtime);
+  utimesSync(sessionFile(), at, at);
   expect(await ingest()).toMatchObject({ harnessEvents: 0, rewritten: [sessionFile()], conflicts: [{ eventId: id(2), lineNo: 2 }] });
   // Edited and grown at once.
   writeFileSync(sessionFile(), readFileSync(sessionFile(), "utf8").replace('"turn 1"', '"turn Y"') + jsonl(line(5)));

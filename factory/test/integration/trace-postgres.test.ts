@@ -128,6 +128,7 @@ describeOnBases("the worker's mirror", (test) => {
       line(3, { ts: "yesterday" }),
       line(4, { ts: null, type: null }),
       line(5, { ts: "275760-01-01T00:00:00.000Z" }),
+      line(7, { type: "agent_settled", payload: { total_tokens: 99, cost_usd: 9 } }),
       line(6, { payload: { total_tokens: 10, cost_usd: 0.5, turn: 2, tool_call_id: "t\u0000" } }),
     );
     journals.append(journals.file("bill", "2026-09-03"), {
@@ -147,13 +148,13 @@ describeOnBases("the worker's mirror", (test) => {
         model_answered: "\u0000",
       },
     });
-    expect((await mirrorToPostgres(db, { dataDir: journals.dataDir })).harnessEvents).toBe(6);
+    expect((await mirrorToPostgres(db, { dataDir: journals.dataDir })).harnessEvents).toBe(7);
     const { rows } = await sql<
       Record<string, unknown>
     >`select tokens, cost_usd, turn, tool_call_id, ts from harness_events where session_id = 'hostile' order by line_no`.execute(db);
     const at = "2026-09-02T14:07:31.412Z";
     expect(rows.map((row) => Object.values(row))).toEqual([
-      ...[1, 2, 3, 4, 5].map(() => [null, null, null, null, at]),
+      ...[1, 2, 3, 4, 5, 7].map(() => [null, null, null, null, at]),
       [10, 0.5, 2, "t\uFFFD", at],
     ]);
     const bills = await sql`select seq, input, cost_usd, attempt, outcome from llm_calls where id = 'h-c1'`.execute(db);
@@ -180,24 +181,30 @@ describeOnBases("the worker's mirror", (test) => {
     expect(await read()).toEqual([{ outcome: "done", costUsd: 0.00435 }]);
   });
 
-  test("calls that come while the mirror is at work see their own lines mirrored when they return", async ({ db }) => {
+  test("a call that comes while the mirror is at work returns when its own lines are mirrored too", async ({ db }) => {
     const mirrors = createMirrors({ db, dataDir: journals.dataDir, log: silent });
-    const count = async (): Promise<number> =>
-      (await sql<{ n: number }>`select count(*) as n from harness_events where session_id = 'busy'`.execute(db)).rows[0]?.n ?? 0;
-    const pending: Promise<void>[] = [];
-    for (let n = 0; n < 20; n++) {
-      journals.append(journals.file("harness", "busy"), {
-        event_id: `hev_${String(n).padStart(12, "f")}`,
+    const line = (session: string, n: number): object => ({
+      ...{
+        event_id: `hev_${session === "late" ? "f" : "e"}${String(n).padStart(11, "0")}`,
         ts: "2026-09-02T14:07:31.412Z",
-        session_id: "busy",
-        type: "x",
-        name: null,
-        payload: {},
-      });
-      pending.push(mirrors.toPostgres().then(async () => expect(await count()).toBeGreaterThan(n)));
-    }
-    await Promise.all(pending);
+        session_id: session,
+      },
+      ...{ type: "x", name: null, payload: { head: "y".repeat(2000) } },
+    });
+    const count = async (session: string): Promise<number> =>
+      (await sql<{ n: number }>`select count(*) as n from harness_events where session_id = ${session}`.execute(db)).rows[0]?.n ?? 0;
+    journals.append(journals.file("harness", "busy"), ...Array.from({ length: 40_000 }, (_value, n) => line("busy", n)));
+    const first = mirrors.toPostgres();
+    await expect.poll(() => count("busy"), { interval: 1, timeout: 60_000 }).toBeGreaterThan(0);
+    // The journals were listed before this one was there.
+    journals.append(journals.file("harness", "late"), line("late", 1));
+    await mirrors.toPostgres();
+    expect(await count("late")).toBe(1);
+    await first;
+    expect(await count("busy")).toBe(40_000);
     await mirrors.toSqlite();
-    expect(query(journals.dbFile, "SELECT COUNT(*) AS n FROM harness_events WHERE session_id = 'busy'")).toEqual([{ n: 20 }]);
+    expect(query(journals.dbFile, "SELECT COUNT(*) AS n FROM harness_events WHERE session_id IN ('busy', 'late')")).toEqual([
+      { n: 40_001 },
+    ]);
   });
 });
