@@ -359,6 +359,17 @@ test("a folder that cannot be made, and events that are not what they should be,
   expect(stderr).toHaveBeenCalledTimes(1);
 });
 
+test("the folder is made, down to the last; where the system refuses it, the probe does not try for ever", () => {
+  vi.stubEnv("HARNAIS_TRACE_DIR", join(folder, "a", "b"));
+  const { emit } = load();
+  emit("session_start", { reason: "startup" });
+  expect(existsSync(join(folder, "a", "b", "s1.jsonl"))).toBe(true);
+  vi.spyOn(process.stderr, "write").mockReturnValue(true);
+  vi.stubEnv("HARNAIS_TRACE_DIR", "/proc/harnais/traces");
+  emit("session_start", { reason: "new" }, session("s2"));
+  expect(existsSync("/proc/harnais")).toBe(false);
+});
+
 test("with an interface it shows a status and answers /harnais-trace; without one it is silent", () => {
   const shown: unknown[] = [];
   const ui = { setStatus: (_key: string, text: string) => shown.push(text), notify: (text: string) => shown.push(text) };

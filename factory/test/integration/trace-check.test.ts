@@ -128,11 +128,22 @@ describe.each([["before it was mirrored"], ["after it was mirrored"]])("a book t
     const run = await tamper(() => journals.edit(billFile(), (line) => (line.includes(`"id":"${RUN}-01-a1-c1"`) ? undefined : line)));
     expect(listFindings(run).filter((finding) => finding.call === `${RUN}-01-a1-c1` && !finding.isExplained)).not.toEqual([]);
   });
+});
 
-  test.each([["phase_end"], ["run_finish"]])("the total of %s with 1e-5 USD more: unexplained", async (type) => {
-    const run = await tamper(() => journals.edit(runFile(), (line) => (line.includes(`"type":"${type}"`) ? raise(line) : line)));
-    expect(countFindings([run]).unexplained).toBeGreaterThan(0);
+test.each([
+  ["phase_attempt", `the total of attempt 1 of ${RUN}-01 (prompt)`],
+  ["phase_end", `the total of ${RUN}-01 (prompt)`],
+  ["run_finish", `the total of run ${RUN}`],
+])("a total of the runner's (%s) that its parts do not add up to is unexplained, and named", async (type, call) => {
+  writeRun(journals, RUN, [{ calls: CALLS }]);
+  journals.edit(journals.file("run", RUN), (line) => {
+    const event = JSON.parse(line) as { type: string; payload: { cost_usd: number } };
+    if (event.type === type) event.payload.cost_usd += 1e-5;
+    return JSON.stringify(event);
   });
+  const wrong = listFindings(await check()).filter((finding) => !finding.isExplained);
+  expect(wrong.map((finding) => finding.call)).toContain(call);
+  expect(wrong.find((finding) => finding.call === call)?.amountUsd).toBeCloseTo(1e-5, 9);
 });
 
 describe("a call that was not finished", () => {
