@@ -9,6 +9,9 @@ export default defineConfig({
         test: {
           name: "unit",
           include: ["contracts/src/**/*.test.ts", "factory/src/**/*.test.ts", "probes/**/*.test.ts", "scripts/**/*.test.ts"],
+          // Ends what hangs; speed is measured elsewhere.
+          testTimeout: MINUTE_MS,
+          hookTimeout: MINUTE_MS,
         },
       },
       {
