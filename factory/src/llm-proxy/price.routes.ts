@@ -1,20 +1,25 @@
-import { PageQuery, PriceBody, type PriceInput } from "@harnais/contracts/api-bodies.ts";
+import { PageQuery, PriceBody } from "@harnais/contracts/api-bodies.ts";
 import { Hono } from "hono";
 import { z } from "zod";
 import type { Db } from "../db/tables.ts";
 import { validate } from "../http/validate.ts";
 import { FactoryError } from "../lib/errors.ts";
-import { type PriceKey, parsePriceId, type PriceVersion, toPriceId } from "./price.ts";
+import { hasSixDecimals, type PriceKey, parsePriceId, type PriceVersion, toPrice, toPriceId } from "./price.ts";
 import { findPrice, insertPrice, listPrices } from "./price.sql.ts";
 import { REHEARSAL } from "./provider.ts";
 import { findProvider } from "./provider.sql.ts";
 
+/** What the column keeps (numeric(15,6)): a finer price would be stored as another one, the smallest as free. */
+const usd = PriceBody.shape.input.refine(hasSixDecimals, "has at most six decimals");
 const CreateBody = PriceBody.extend({
   version: PriceBody.shape.version
     .unwrap()
     .regex(/^[^@]+$/, "holds no @")
     .optional(),
+  // Every class is said, also the one that costs 0: a price that was left out would have to be invented.
+  ...{ input: usd, output: usd, cacheRead: usd, cacheWrite5m: usd, cacheWrite1h: usd },
 });
+type PriceCreation = z.infer<typeof CreateBody>;
 const Params = z.object({ id: z.string().transform(toKey) });
 const FIRST: PriceKey = { provider: "", model: "", version: "" };
 
@@ -42,7 +47,7 @@ function toView(price: PriceVersion): PriceVersion & { readonly id: string } {
   return { id: toPriceId(price), ...price };
 }
 
-async function addPrice(db: Db, input: PriceInput): Promise<PriceVersion> {
+async function addPrice(db: Db, input: PriceCreation): Promise<PriceVersion> {
   if (input.provider === REHEARSAL)
     throw new FactoryError("bad-input", "provider: prices of the rehearsal model stand in its scenario files", { field: "provider" });
   if ((await findProvider(db, input.provider)) === undefined)
@@ -50,17 +55,14 @@ async function addPrice(db: Db, input: PriceInput): Promise<PriceVersion> {
   const validFrom = new Date(input.validFrom ?? Date.now()).toISOString();
   const price: PriceVersion = {
     ...{ provider: input.provider, model: input.model, version: input.version ?? validFrom.slice(0, 10), validFrom },
-    ...{ input: input.input, output: input.output },
-    // A class without a price of its own costs what fresh input costs.
-    cacheRead: input.cacheRead ?? input.input,
-    cacheWrite5m: input.cacheWrite5m ?? input.input,
-    cacheWrite1h: input.cacheWrite1h ?? input.input,
+    ...toPrice(input),
   };
-  if (!(await insertPrice(db, price)))
+  const stored = await insertPrice(db, price);
+  if (stored === undefined)
     throw new FactoryError("conflict", `price ${toPriceId(price)} exists and never changes: give the new one another version`, {
       field: "version",
     });
-  return price;
+  return stored;
 }
 
 function refuseChange(key: PriceKey): never {

@@ -4,15 +4,14 @@ import type { PriceKey, PriceVersion } from "./price.ts";
 
 const COLUMNS = ["provider", "model", "version", "validFrom", "input", "output", "cacheRead", "cacheWrite5m", "cacheWrite1h"] as const;
 
-/** True when the row was inserted; false when this version of the model's price exists. */
-export async function insertPrice(db: Db, price: PriceVersion): Promise<boolean> {
-  const row = await db
+/** The row as it is stored; undefined when this version of the model's price exists. */
+export async function insertPrice(db: Db, price: PriceVersion): Promise<PriceVersion | undefined> {
+  return db
     .insertInto("prices")
     .values(price)
     .onConflict((conflict) => conflict.columns(["provider", "model", "version"]).doNothing())
-    .returning("version")
+    .returning(COLUMNS)
     .executeTakeFirst();
-  return row !== undefined;
 }
 
 /** The price that holds now: the latest whose day has come. */

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { parsePriceId, toPriceId } from "./price.ts";
+import { hasSixDecimals, parsePriceId, toPriceId } from "./price.ts";
 import { splitModel } from "./provider.ts";
 
 test.each([
@@ -16,4 +16,11 @@ test.each(["", "a", "a/b", "a@b", "/b@c", "a/@c", "a/b@"])("%j is no price's id"
 test("a model is provider and id; the id may hold slashes", () => {
   expect(splitModel("openrouter/a/b")).toEqual({ provider: "openrouter", model: "a/b" });
   for (const wrong of ["", "a", "/a", "a/"]) expect(splitModel(wrong)).toBeUndefined();
+});
+
+test.each([
+  ...[0, 0.000001, 0.1, 0.123456, 3.75, 15, 999_999.123456, 1_000_000].map((usd) => [usd, true] as const),
+  ...[0.0000001, 4e-7, 0.1234567, 3.00000004, 999_999.1234564].map((usd) => [usd, false] as const),
+])("%d USD per million has at most six decimals: %s", (usd, expected) => {
+  expect(hasSixDecimals(usd)).toBe(expected);
 });

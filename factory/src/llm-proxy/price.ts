@@ -12,6 +12,10 @@ export interface PriceVersion extends Price {
 /** Version under which calls of the rehearsal model are billed: its prices stand in its scenario files. */
 export const REHEARSAL_PRICE_VERSION = "rehearsal";
 
+const MICROS = 1_000_000;
+/** Whether USD per million tokens has at most six decimals: what a price row keeps and a bill counts with. */
+export const hasSixDecimals = (usd: number): boolean => Math.round(usd * MICROS) / MICROS === usd;
+
 /** The classes of tokens alone. */
 export function toPrice({ input, output, cacheRead, cacheWrite5m, cacheWrite1h }: Price): Price {
   return { input, output, cacheRead, cacheWrite5m, cacheWrite1h };

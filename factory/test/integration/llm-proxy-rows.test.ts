@@ -129,12 +129,22 @@ describeOnBases("providers and prices", (test) => {
     expect(await call("GET", "/prices/nonsense")).toMatchObject({ status: 400 });
   });
 
-  test("a class of tokens without a price of its own costs what fresh input costs", async ({ db }) => {
+  test("a class of tokens without a price is refused by its name: no price is invented", async ({ db }) => {
     const call = createClient(db);
     await call("POST", "/providers", PROVIDER);
-    const { status, body } = await call("POST", "/prices", { provider: "local", model: "plain", input: 2, output: 8 });
-    expect([status, body["cacheRead"], body["cacheWrite5m"], body["cacheWrite1h"]]).toEqual([201, 2, 2, 2]);
-    expect(body["version"]).toBe(new Date().toISOString().slice(0, 10));
+    for (const field of ["input", "output", "cacheRead", "cacheWrite5m", "cacheWrite1h"]) {
+      const { [field]: _left, ...rest } = { ...PRICE, model: "plain" } as Record<string, unknown>;
+      expect(await call("POST", "/prices", rest)).toMatchObject({ status: 400, body: { error: { code: "bad-input", field } } });
+    }
+  });
+
+  test("the answer is the row as it is stored; its version is its day where none is given", async ({ db }) => {
+    const call = createClient(db);
+    await call("POST", "/providers", PROVIDER);
+    const { version: _version, ...unnamed } = { ...PRICE, model: "small", input: 0.000001, cacheRead: 0 };
+    const added = await call("POST", "/prices", unnamed);
+    expect(added).toMatchObject({ status: 201, body: { input: 0.000001, cacheRead: 0, version: new Date().toISOString().slice(0, 10) } });
+    expect((await call("GET", `/prices/${encodeURIComponent(String(added.body["id"]))}`)).body).toEqual(added.body);
   });
 
   test("a price's bad fields are named", async ({ db }) => {
@@ -144,6 +154,7 @@ describeOnBases("providers and prices", (test) => {
       return [status, body.error?.field];
     };
     expect(await refused({ input: -1 })).toEqual([400, "input"]);
+    expect(await refused({ cacheRead: 0.0000001 })).toEqual([400, "cacheRead"]);
     expect(await refused({ output: "15" })).toEqual([400, "output"]);
     expect(await refused({ validFrom: "yesterday" })).toEqual([400, "validFrom"]);
     expect(await refused({ version: "a@b" })).toEqual([400, "version"]);

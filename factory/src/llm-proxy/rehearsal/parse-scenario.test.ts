@@ -37,6 +37,11 @@ test.each([
     /^x\.yaml:5: rules\.1\.then: answers with/,
   ],
   ["json beside text", GOOD.replace("tools: [{ name: read, args: { path: x } }]", "json: 1, text: a"), /^x\.yaml:5: .*stands alone/],
+  [
+    "a price that leaves a class out",
+    GOOD.replace("name: good", "name: good\nprice: { input: 3, output: 15 }"),
+    /^x\.yaml:2: price\.cacheRead: /,
+  ],
   ["an empty fault", GOOD.replace("{ noUsage: true }", "{}"), /^x\.yaml:4: rules\.0\.then\.fault: names one of/],
   ["no rules", "name: good\nrules: []\n", /^x\.yaml:2: rules: /],
   ["a missing name", "rules:\n  - then: { text: a }\n", /^x\.yaml:1: name: /],

@@ -1,5 +1,6 @@
 import type { Json } from "@harnais/contracts/json.ts";
 import { z } from "zod";
+import { hasSixDecimals } from "../price.ts";
 
 // D8: scenario files of the rehearsal model. In `then.text`, the strings of `then.tools[].args` and of `then.json`,
 // `${name}` becomes what a named group `(?<name>…)` of the rule's own expressions captured; a name that no group has
@@ -10,7 +11,7 @@ const MAX_RULES = 1000;
 
 const regex = z.string().max(4000).transform(toRegExp);
 const tokens = z.number().int().min(0).max(10_000_000);
-const usdPerMillion = z.number().min(0).max(1_000_000);
+const usdPerMillion = z.number().min(0).max(1_000_000).refine(hasSixDecimals, "has at most six decimals");
 const delay = z.number().min(0).max(MAX_DELAY_MS);
 const json: z.ZodType<Json> = z.json();
 
@@ -70,9 +71,9 @@ const ThenSchema = z
 const PriceSchema = z.strictObject({
   input: usdPerMillion,
   output: usdPerMillion,
-  cacheRead: usdPerMillion.default(0),
-  cacheWrite5m: usdPerMillion.default(0),
-  cacheWrite1h: usdPerMillion.default(0),
+  cacheRead: usdPerMillion,
+  cacheWrite5m: usdPerMillion,
+  cacheWrite1h: usdPerMillion,
 });
 
 export const ScenarioSchema = z.strictObject({
