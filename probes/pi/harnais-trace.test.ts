@@ -199,6 +199,25 @@ test("what compaction, branch summaries, tools and cache warming spend is billed
   expect(read().at(-1)?.payload).toMatchObject({ tokens: 1100, cost_usd: 0.0045, cost_complete: false });
 });
 
+test.each([
+  ["refused, and again", [undefined, undefined], "Auto-compaction failed: Summarization failed: 500: {}", 0],
+  ["answered, then refused", [200, undefined], "Auto-compaction failed: Summarization failed: 500: {}", null],
+  ["cut", [200], "Auto-compaction failed: Summarization failed: terminated", null],
+  ["broken before an answer", [undefined], "Compaction failed: Connection error.", null],
+] as const)("a compaction whose calls were %s costs what is known of it", (_what, calls, errorMessage, costUsd) => {
+  const { emit } = load();
+  emit("session_start", { reason: "startup" });
+  emit("session_before_compact");
+  for (const status of calls) {
+    emit("before_provider_headers", { headers: {} });
+    if (status !== undefined) emit("after_provider_response", { status, headers: {} });
+  }
+  emit("session_compact_failed", { reason: "threshold", aborted: false, errorMessage });
+  expect(read().find((line) => line.type === "compaction")?.payload).toMatchObject({
+    ...{ failed: true, calls: calls.length, cost_usd: costUsd, total_tokens: costUsd },
+  });
+});
+
 test("turns are never numbered twice in a process: not after a retry, not in a new session, not when an old one is resumed", () => {
   const { emit } = load();
   for (const id of ["s1", "s2", "s1"]) {

@@ -51,6 +51,8 @@ interface ProcessState {
   turn: number;
   /** Requests to providers, as seen by before_provider_headers. */
   calls: number;
+  /** Those that were answered with anything but a refusal: pi tells of no other. */
+  answers: number;
   hasWarned: boolean;
   readonly secrets: readonly string[];
   readonly traces: Map<string, SessionTrace>;
@@ -62,7 +64,7 @@ interface Probe {
   readonly state: ProcessState;
   trace: SessionTrace | undefined;
   requestId: string | null;
-  callsBeforeCompaction: number | undefined;
+  beforeCompaction: { readonly calls: number; readonly answers: number } | undefined;
   readonly tools: Map<string, { readonly startedMs: number; readonly args: string }>;
   readonly usageEntries: Set<string>;
 }
@@ -128,7 +130,7 @@ export default function harnaisTrace(pi: ExtensionAPI): void {
     state,
     trace: undefined,
     requestId: null,
-    callsBeforeCompaction: undefined,
+    beforeCompaction: undefined,
     tools: new Map(),
     usageEntries: new Set(),
   };
@@ -200,7 +202,10 @@ function observeCalls(pi: ExtensionAPI, probe: Probe, observe: Observe): void {
   );
   pi.on(
     "after_provider_response",
-    observe((event) => void (probe.requestId = requestIdOf(event.headers))),
+    observe((event) => {
+      probe.requestId = requestIdOf(event.headers);
+      if (!(event.status >= 300)) state.answers++;
+    }),
   );
   pi.on(
     "message_end",
@@ -213,22 +218,26 @@ function observeCalls(pi: ExtensionAPI, probe: Probe, observe: Observe): void {
   );
   pi.on(
     "session_before_compact",
-    observe(() => void (probe.callsBeforeCompaction = state.calls)),
+    observe(() => void (probe.beforeCompaction = { calls: state.calls, answers: state.answers })),
   );
   pi.on(
     "session_compact",
     observe((event, ctx) => {
       const { usage, tokensBefore } = event.compactionEntry;
-      writeCompaction(probe, event.reason, toBill(usage, ctx, ctx.model), { tokens_before: tokensBefore, calls: compactionCalls(probe) });
+      const { calls } = endCompaction(probe);
+      writeCompaction(probe, event.reason, toBill(usage, ctx, ctx.model), { tokens_before: tokensBefore, calls });
     }),
   );
   pi.on(
     "session_compact_failed",
     observe((event) => {
-      const calls = compactionCalls(probe);
-      // Without any request nothing was spent; with one pi knows no usage: unknown, not free.
-      const bill = calls === 0 && state.calls > 0 ? NO_BILL : UNKNOWN_BILL;
-      writeCompaction(probe, event.reason, bill, { failed: true, aborted: event.aborted, calls, error: head(event.errorMessage ?? "") });
+      const { calls, answers } = endCompaction(probe);
+      const error = event.errorMessage ?? "";
+      // Without any request, and where each was refused, nothing was spent; else pi knows no usage: unknown, not free.
+      const isFree = (calls === 0 && state.calls > 0) || (answers === 0 && isRefused(error));
+      writeCompaction(probe, event.reason, isFree ? NO_BILL : UNKNOWN_BILL, {
+        ...{ failed: true, aborted: event.aborted, calls, error: head(error) },
+      });
     }),
   );
   pi.on(
@@ -333,10 +342,20 @@ function writeUsageEntries(probe: Probe, ctx: ExtensionContext): void {
   }
 }
 
-function compactionCalls(probe: Probe): number | null {
-  const before = probe.callsBeforeCompaction;
-  probe.callsBeforeCompaction = undefined;
-  return before === undefined ? null : probe.state.calls - before;
+/** Requests of the compaction that ends, and how many were answered; null when its start was not seen. */
+function endCompaction(probe: Probe): { readonly calls: number | null; readonly answers: number | null } {
+  const { state, beforeCompaction: before } = probe;
+  probe.beforeCompaction = undefined;
+  if (before === undefined) return { calls: null, answers: null };
+  return { calls: state.calls - before.calls, answers: state.answers - before.answers };
+}
+
+// As factory/src/agents/http-refusal.ts has it; a test there compares. pi puts its own words before the provider's.
+const REFUSAL = /^\s*(?:[A-Za-z -]{1,60} failed: ){0,3}[345]\d\d\b/;
+
+/** Whether the call was refused with an HTTP status, by pi's own words. */
+export function isRefused(error: string): boolean {
+  return REFUSAL.test(error);
 }
 
 /**
@@ -352,7 +371,7 @@ function toBill(
   if (usage === undefined) return UNKNOWN_BILL;
   const { input, output, cacheRead, cacheWrite } = usage;
   const total = input + output + cacheRead + cacheWrite;
-  if (!(total > 0)) return /^\s*[45]\d\d\b/.test(error) ? NO_BILL : UNKNOWN_BILL;
+  if (!(total > 0)) return isRefused(error) ? NO_BILL : UNKNOWN_BILL;
   const { cost } = usage;
   // Where pi takes the provider's own total the parts follow the prices it was given: under the factory those are the factory's.
   const isFactory = process.env["HARNAIS_RUN_ID"] !== undefined;
@@ -404,7 +423,7 @@ function totals(trace: SessionTrace | undefined): Payload {
 function processState(): ProcessState {
   const holder = globalThis as { [key: symbol]: ProcessState | undefined };
   const key = Symbol.for("harnais.trace");
-  return (holder[key] ??= { turn: 0, calls: 0, hasWarned: false, secrets: listSecrets(), traces: new Map() });
+  return (holder[key] ??= { turn: 0, calls: 0, answers: 0, hasWarned: false, secrets: listSecrets(), traces: new Map() });
 }
 
 function newTrace(sessionId: string, cwd: string): SessionTrace {
