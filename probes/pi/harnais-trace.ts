@@ -145,6 +145,7 @@ export default function harnaisTrace(pi: ExtensionAPI): void {
     };
   observeSession(pi, probe, observe);
   observeCalls(pi, probe, observe);
+  observeCompaction(pi, probe, observe);
   observeTools(pi, probe, observe);
 }
 
@@ -216,6 +217,10 @@ function observeCalls(pi: ExtensionAPI, probe: Probe, observe: Observe): void {
         writeCompaction(probe, `tool:${event.message.toolName}`, toBill(event.message.usage, ctx, ctx.model));
     }),
   );
+}
+
+function observeCompaction(pi: ExtensionAPI, probe: Probe, observe: Observe): void {
+  const { state } = probe;
   pi.on(
     "session_before_compact",
     observe(() => void (probe.beforeCompaction = { calls: state.calls, answers: state.answers })),
