@@ -38,15 +38,16 @@ export async function listRunnerLines(db: Db, runId: string): Promise<RunnerLine
 /** Lines of sessions, each in the order of its journal. */
 export async function listSessionEvents(db: Db, sessionIds: readonly string[]): Promise<TraceEvent[]> {
   if (sessionIds.length === 0) return [];
-  const rows = await db
-    .selectFrom("harnessEvents")
-    .select(["eventId", "sessionId", "type", "name", "payloadJson", "ts"])
-    .where("sessionId", "in", sessionIds)
-    .orderBy("sessionId")
-    .orderBy("lineNo")
-    .orderBy("ts")
-    .execute();
-  return rows.map(({ payloadJson, ...event }) => ({ ...event, payload: JSON.parse(payloadJson) as Record<string, unknown> }));
+  // One value instead of a row per line: on the embedded base a row costs more to carry than to find.
+  const { rows } = await sql<{ lines: string | null }>`
+    select json_agg(json_build_array(event_id, session_id, type, name, payload_json,
+      to_char(ts at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')) order by session_id, line_no, ts)::text as lines
+    from harness_events where session_id in (${sql.join(sessionIds)})`.execute(db);
+  const lines = JSON.parse(rows[0]?.lines ?? "[]") as [string, string, string, string | null, string, string][];
+  return lines.map(([eventId, sessionId, type, name, payloadJson, ts]) => ({
+    ...{ eventId, sessionId, type, name, ts },
+    payload: JSON.parse(payloadJson) as Record<string, unknown>,
+  }));
 }
 
 /** Bills of one run in the order in which its calls began, by column name. */
