@@ -42,11 +42,17 @@ interface Call {
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
   readonly arrivedAtMs: number;
+  /** True from the moment on when the provider may have got it: then only a cut is an honest failure (ADR 0003). */
+  mayHaveGoneUp: boolean;
 }
 
 /** One `POST …/chat/completions`: checked in the order of X2, then passed through and billed. Never rejects. */
-export async function handleChat(parts: ChatParts, label: string, { request, response }: Omit<Call, "arrivedAtMs">): Promise<void> {
-  const call: Call = { request, response, arrivedAtMs: performance.now() };
+export async function handleChat(
+  parts: ChatParts,
+  label: string,
+  { request, response }: Pick<Call, "request" | "response">,
+): Promise<void> {
+  const call: Call = { request, response, arrivedAtMs: performance.now(), mayHaveGoneUp: false };
   try {
     const claims = checkToken(parts.tokens, request);
     const bytes = await readWhole(request);
@@ -74,8 +80,10 @@ interface CheckedCall {
 function passThrough(parts: ChatParts, checked: CheckedCall): void {
   const { call, claims, chat, job, body, key } = checked;
   const target = new URL(`${job.route.baseUrl}/chat/completions`);
+  const headers = toUpstreamHeaders(call.request.headers, key);
   const opening = toOpening(parts, checked);
   parts.bills.open(opening);
+  call.mayHaveGoneUp = true;
   const sentAtMs = performance.now();
   const record = createResponseRecord(chat.stream ? STREAM_LIMITS : JSON_LIMITS);
   let isSettled = false;
@@ -83,7 +91,7 @@ function passThrough(parts: ChatParts, checked: CheckedCall): void {
   const running = relay(call.response, {
     dispatcher: parts.dispatcher,
     target,
-    headers: toUpstreamHeaders(call.request.headers, key),
+    headers,
     body,
     requestId: opening.id,
     record,
@@ -181,13 +189,17 @@ const STATUSES: Partial<Record<ErrorCode, number>> = {
   "part-missing": 424,
   "bad-scenario": 424,
   storage: 503,
+  "database-unreachable": 503,
 };
 
-function refuse({ log }: ChatParts, { request, response }: Call, error: unknown): void {
+/** Answers why the call did not go up. A bug is logged with its stack and told apart, without its text. */
+function refuse({ log }: ChatParts, { request, response, mayHaveGoneUp }: Call, error: unknown): void {
   const known = error instanceof FactoryError ? error : undefined;
-  const status = (known && STATUSES[known.code]) ?? 503;
-  if (status === 503) log.error({ error: messageOf(error) }, "a model call was refused");
-  const message = known?.message ?? "the factory cannot look up the model now: try again";
-  sendProxyError(response, `req_${randomHex(6)}`, { status, code: known?.code ?? "database-unreachable", message });
+  const status = known === undefined ? 500 : (STATUSES[known.code] ?? 503);
+  if (known === undefined) log.error({ err: error }, "a model call ended by a bug");
+  else if (status >= 500) log.error({ err: error }, "a model call was refused");
+  if (mayHaveGoneUp) return void response.destroy();
+  const answer = known ?? { code: "bug", message: "an error of the factory: its log has the details" };
+  sendProxyError(response, `req_${randomHex(6)}`, { status, code: answer.code, message: answer.message });
   discardRest(request);
 }

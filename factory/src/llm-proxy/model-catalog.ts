@@ -1,5 +1,5 @@
 import type { Logger } from "pino";
-import { FactoryError, messageOf } from "../lib/errors.ts";
+import { FactoryError } from "../lib/errors.ts";
 import type { ModelRows } from "./model-rows.ts";
 import { REHEARSAL_PRICE_VERSION, toPrice } from "./price.ts";
 import { type Provider, REHEARSAL, SERVED_DIALECTS, splitModel } from "./provider.ts";
@@ -21,7 +21,7 @@ export interface ModelRoute {
 }
 
 export interface RoutedCatalog extends ModelCatalog {
-  /** @throws unknown-provider, unknown-model, bad-scenario. */
+  /** @throws unknown-provider, unknown-model, bad-scenario; database-unreachable when no last known answer serves. */
   route(provider: string, model: string): Promise<ModelRoute>;
 }
 
@@ -45,8 +45,8 @@ export function createModelCatalog(parts: CatalogParts): RoutedCatalog {
       return found;
     } catch (error) {
       const known = lastKnown.get(key);
-      if (known === undefined || isUnknown(error)) throw error;
-      parts.log.warn({ model: key, error: messageOf(error) }, "the database is away: going on with the last known provider and price");
+      if (known === undefined || !isAway(error)) throw error;
+      parts.log.warn({ model: key, err: error }, "the database is away: going on with the last known provider and price");
       return known;
     }
   }
@@ -84,7 +84,7 @@ async function routeToRehearsal({ rows, scenarios, rehearsal }: CatalogParts, na
 }
 
 async function routeToProvider(rows: ModelRows, name: string, model: string): Promise<ModelRoute> {
-  const provider = await rows.findProvider(name);
+  const provider = await lookUp(() => rows.findProvider(name));
   if (provider === undefined)
     throw new FactoryError(
       "unknown-provider",
@@ -100,7 +100,7 @@ async function routeToProvider(rows: ModelRows, name: string, model: string): Pr
       { field: "model" },
     );
   if (!provider.enabled) throw disabled(name);
-  const price = await rows.findPrice(name, model);
+  const price = await lookUp(() => rows.findPrice(name, model));
   return {
     info: {
       provider: name,
@@ -123,6 +123,15 @@ function disabled(name: string): FactoryError {
   });
 }
 
-function isUnknown(error: unknown): boolean {
-  return error instanceof FactoryError && (error.code === "unknown-provider" || error.code === "unknown-model");
+/** @throws database-unreachable, whatever the driver threw. */
+async function lookUp<Row>(query: () => Promise<Row>): Promise<Row> {
+  try {
+    return await query();
+  } catch (error) {
+    throw new FactoryError("database-unreachable", "the factory cannot look up the model now: try again", { cause: error });
+  }
+}
+
+function isAway(error: unknown): boolean {
+  return error instanceof FactoryError && error.code === "database-unreachable";
 }

@@ -156,6 +156,29 @@ test("a missing key is an error that names the variable and is not tried again",
   await keyless.close();
 });
 
+test("a database that is away is a 503 and is tried again; a bug is a 500 that tells nothing; both are in the log with their stack", async () => {
+  const logged: string[] = [];
+  const away = await openProxyHouse({ logged, findProvider: () => Promise.reject(new Error("connection terminated")) });
+  expect(await refusal(await away.post(HELLO))).toMatchObject({ status: 503, code: "database-unreachable" });
+  await away.close();
+  const broken = await openProxyHouse({
+    ...{ logged, upstream: upstream.baseUrl },
+    secret: () => {
+      throw new TypeError("the keys are not a list");
+    },
+  });
+  const answer = await refusal(await broken.post(HELLO));
+  expect(answer).toMatchObject({ status: 500, code: "bug" });
+  expect(answer.message).not.toContain("list");
+  await broken.close();
+  const errors = logged.map((line) => JSON.parse(line) as { level: number; err?: { stack?: string } }).filter(({ level }) => level >= 50);
+  expect(errors.map(({ err }) => err?.stack)).toEqual([
+    expect.stringContaining("connection terminated"),
+    expect.stringMatching(/^TypeError: the keys are not a list\n\s+at /),
+  ]);
+  expect(upstream.requests).toHaveLength(0);
+});
+
 test.each([
   ["GET", "/v1/chat/completions"],
   ["POST", "/v1/responses"],

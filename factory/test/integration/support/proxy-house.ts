@@ -7,6 +7,7 @@ import { BillLineSchema } from "@harnais/contracts/journal-line.ts";
 import type { Price } from "@harnais/contracts/money.ts";
 import { pino } from "pino";
 import { createLlmProxy, type LlmProxyServer, type UpstreamLimits } from "../../../src/llm-proxy/llm-proxy.ts";
+import type { ModelRows } from "../../../src/llm-proxy/model-rows.ts";
 import type { ProxyClaims } from "../../../src/llm-proxy/proxy-port.ts";
 
 export const PRICE: Price = { input: 3, output: 15, cacheRead: 0.3, cacheWrite5m: 3.75, cacheWrite1h: 6 };
@@ -23,6 +24,11 @@ export interface HouseOptions {
   readonly scenarios?: readonly TestScenario[];
   readonly limits?: UpstreamLimits;
   readonly secrets?: Readonly<Record<string, string>>;
+  /** In place of the secrets, or of the provider's row. */
+  secret?(name: string): string | undefined;
+  readonly findProvider?: ModelRows["findProvider"];
+  /** Lines of the log. */
+  readonly logged?: string[];
 }
 
 /** The proxy alone on a port, on a temporary data folder. */
@@ -60,16 +66,18 @@ export async function openProxyHouse(options: HouseOptions = {}): Promise<ProxyH
   for (const scenario of options.scenarios ?? []) writeFileSync(join(scenariosDir, `${scenario.name}.yaml`), JSON.stringify(scenario));
   const secrets = options.secrets ?? { WIRE_KEY: KEY };
   const proxy = createLlmProxy({
-    config: { dataDir, rootDir: dataDir, scenariosDir, secret: (name) => secrets[name] },
+    config: { dataDir, rootDir: dataDir, scenariosDir, secret: options.secret ?? ((name) => secrets[name]) },
     rows: {
       findProvider: async (name) =>
-        name === "wire" && options.upstream !== undefined
-          ? { name, dialect: "chat-completions", baseUrl: options.upstream, keyEnv: "WIRE_KEY", enabled: true }
-          : undefined,
+        options.findProvider !== undefined
+          ? options.findProvider(name)
+          : name === "wire" && options.upstream !== undefined
+            ? { name, dialect: "chat-completions", baseUrl: options.upstream, keyEnv: "WIRE_KEY", enabled: true }
+            : undefined,
       findPrice: async (provider, model) =>
         model === "m" ? { provider, model, version: "v1", validFrom: "2026-01-01T00:00:00.000Z", ...PRICE } : undefined,
     },
-    log: pino({ level: "silent" }),
+    log: options.logged === undefined ? pino({ level: "silent" }) : pino({}, { write: (line: string) => void options.logged?.push(line) }),
     ...(options.limits !== undefined && { limits: options.limits }),
   });
   const origin = new URL(await proxy.listen({ host: "127.0.0.1", port: 0 })).origin;
