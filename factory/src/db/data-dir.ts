@@ -29,3 +29,12 @@ export function toStorageError(dataDir: string, error: unknown): FactoryError {
     { cause: error },
   );
 }
+
+const STORAGE_CODES = new Set(["ENOSPC", "EROFS", "EDQUOT", "EACCES", "EPERM", "EIO", "ENOTDIR"]);
+
+/** Whether the file system refused a file of ours: full, read-only, not permitted, broken. A program that does not start is no such case. */
+export function isStorageError(error: unknown): error is NodeJS.ErrnoException {
+  if (!(error instanceof Error) || !("code" in error) || typeof error.code !== "string") return false;
+  const call = "syscall" in error && typeof error.syscall === "string" ? error.syscall : "";
+  return STORAGE_CODES.has(error.code) && call !== "" && !call.startsWith("spawn");
+}

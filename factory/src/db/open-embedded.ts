@@ -3,8 +3,9 @@ import { rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Kysely } from "kysely";
 import { Pool } from "pg";
+import { FactoryError, messageOf } from "../lib/errors.ts";
 import { createKysely } from "./create-kysely.ts";
-import { prepareDataDir, toStorageError } from "./data-dir.ts";
+import { isStorageError, prepareDataDir, toStorageError } from "./data-dir.ts";
 import { takeOwnerLock } from "./owner-lock.ts";
 import { startPglite } from "./pglite-host.ts";
 import type { PgliteHost } from "./pglite-host.ts";
@@ -38,10 +39,12 @@ export async function openEmbedded(dataDir: string, { snapshot = toSnapshotPath(
     const folder = join(dataDir, "db");
     if (!existsSync(folder)) await createBase(dataDir, folder, snapshot);
     chmodSync(folder, FOLDER_MODE);
-    host = await startPglite(folder);
+    host = await startPglite(folder).catch((error: unknown) => {
+      throw toDamaged(folder, error);
+    });
   } catch (error) {
     lock.release();
-    throw toStorageError(dataDir, error);
+    throw isStorageError(error) ? toStorageError(dataDir, error) : error;
   }
   // One client: the pool's queue is the mutex. It never idles out, the session must not change under anybody's feet.
   const pool = new Pool({ max: 1, idleTimeoutMillis: 0, types: typeParsers, stream: () => new PgliteStream(host) });
@@ -54,6 +57,16 @@ export async function openEmbedded(dataDir: string, { snapshot = toSnapshotPath(
     lock.release();
   };
   return { db, close: () => (closing ??= close()) };
+}
+
+/** The folder is there and may be written, by what comes before: what is in it is not a base that starts. */
+function toDamaged(folder: string, error: unknown): unknown {
+  if (isStorageError(error) || error instanceof FactoryError) return error;
+  return new FactoryError(
+    "storage",
+    `the database in ${folder} does not start (${messageOf(error)}): if the disk has room, put a copy of the folder back or move it away`,
+    { cause: error },
+  );
 }
 
 /** Makes `db/` under another name first: a first start that is killed leaves nothing that looks like a base. */

@@ -52,5 +52,10 @@ test("what is thrown around the process has its cause; a bug has none", () => {
   expect(toFailure(Object.assign(new Error("ENOSPC: no space left"), { code: "ENOSPC", syscall: "write" }))).toMatchObject({
     cause: "storage",
   });
+  expect(toFailure(Object.assign(new Error("spawn EAGAIN"), { code: "EAGAIN", syscall: "spawn" }))).toMatchObject({
+    ...{ cause: "crashed", retryable: true },
+  });
+  expect(toFailure(Object.assign(new Error("spawn E2BIG"), { code: "E2BIG", syscall: "spawn" }))).toBeUndefined();
+  expect(toFailure(Object.assign(new Error("spawn EACCES"), { code: "EACCES", syscall: "spawn pi" }))).toBeUndefined();
   expect(toFailure(new TypeError("undefined is not a function"))).toBeUndefined();
 });

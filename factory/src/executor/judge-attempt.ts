@@ -1,6 +1,7 @@
 import type { FailureCause } from "@harnais/contracts/statuses.ts";
 import type { AgentAdapter, AttemptEvidence } from "../agents/agent-adapter.ts";
 import { readHttpStatus } from "../agents/http-refusal.ts";
+import { isStorageError } from "../db/data-dir.ts";
 import { type ErrorCode, FactoryError, messageOf } from "../lib/errors.ts";
 import type { AttemptFacts } from "./follow-attempt.ts";
 import type { Job } from "./job.ts";
@@ -63,12 +64,14 @@ const CAUSES: Partial<Record<ErrorCode, FailureCause>> = {
 /** What was thrown before or after the process, as a failure with its cause; undefined for a bug. */
 export function toFailure(error: unknown): AttemptFailure | undefined {
   if (error instanceof FactoryError) return failed(CAUSES[error.code] ?? "agent", error.message, error.code === "git-failed");
-  if (isSystemError(error)) return failed("storage", `the data folder cannot be written: ${error.message}`, false);
-  return undefined;
+  if (isStorageError(error)) return failed("storage", `the data folder cannot be written: ${error.message}`, false);
+  return isShortage(error) ? failed("crashed", `the machine is short of means: ${error.message}`) : undefined;
 }
 
-const isSystemError = (error: unknown): error is NodeJS.ErrnoException =>
-  error instanceof Error && "syscall" in error && "code" in error && typeof error.code === "string";
+// Another attempt may find what this one lacked: processes, memory, open files.
+const SHORTAGES = new Set(["EAGAIN", "ENOMEM", "EMFILE", "ENFILE"]);
+const isShortage = (error: unknown): error is NodeJS.ErrnoException =>
+  error instanceof Error && "code" in error && typeof error.code === "string" && SHORTAGES.has(error.code);
 
 /** A bug of ours: told as it is, its stack is in the log. */
 export const toBug = (error: unknown): AttemptFailure => failed("crashed", `internal error: ${messageOf(error)}`, false);

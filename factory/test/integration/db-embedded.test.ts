@@ -148,9 +148,23 @@ test("a folder that cannot be used is a clear error", async () => {
 test("a damaged base is a clear error and the lock is given back", async () => {
   await (await open()).close();
   writeFileSync(join(dataDir, "db", "global", "pg_control"), randomBytes(8192));
-  await expect(open()).rejects.toThrow(expect.objectContaining({ code: "storage" }));
+  const error: unknown = await open().catch((reason: unknown) => reason);
+  expect(error).toMatchObject({ code: "storage", message: expect.stringContaining(join(dataDir, "db")) });
+  expect(error).not.toHaveProperty("message", expect.stringContaining("make it writable"));
   rmSync(join(dataDir, "db"), { recursive: true });
   await (await open()).close();
+});
+
+test("a folder that the system refuses is told with the mend; a failure of another kind keeps its own words", async () => {
+  const snapshot = join(dataDir, "a-file");
+  writeFileSync(snapshot, "");
+  writeFileSync(join(dataDir, "blocked"), "");
+  await expect(openEmbedded(join(dataDir, "blocked", "data"))).rejects.toThrow(/make it writable/);
+  // A snapshot that is a file is copied as one: what follows is not the disk's fault.
+  const error: unknown = await openEmbedded(join(dataDir, "other"), { snapshot }).catch((reason: unknown) => reason);
+  expect(String(error)).not.toContain("make it writable");
+  rmSync(join(dataDir, "other"), { recursive: true });
+  await (await openEmbedded(join(dataDir, "other"))).close();
 });
 
 test("when the thread dies every query is told, the waiting and the later ones; none hangs", async () => {
