@@ -66,6 +66,53 @@ describe("the API's door", () => {
     expect(error.message).not.toBe("");
   });
 
+  test.each([
+    ["/api/requests", { text: "a\0b" }, "text"],
+    ["/api/requests", { text: "x", scope: "a\0b" }, "scope"],
+    ["/api/requests", { text: "x", project: "/tmp/a\0b" }, "project"],
+    ["/api/runs", { workflow: "prompt\0", input: "x", project: "p" }, "workflow"],
+    ["/api/runs", { workflow: "prompt", input: "a\0b", project: "p" }, "input"],
+    ["/api/runs", { workflow: "prompt", input: "x", project: "p", model: "rehearsal/a\0b" }, "model"],
+    ["/api/runs/deadbeef/cancel", { reason: "a\0b" }, "reason"],
+    ["/api/runs/deadbeef/answer", { text: "a\0b" }, "text"],
+    ["/api/projects", { repo: "/tmp/a\0b" }, "repo"],
+    ["/api/projects", { repo: "/tmp", validation: ["npm test", "a\0b"] }, "validation.1"],
+    ["/api/projects/p/trust", { file: "a\0b" }, "file"],
+    ["/api/prices", { provider: "openai", model: "a\0b", input: 1, output: 1, cacheRead: 1, cacheWrite5m: 1, cacheWrite1h: 1 }, "model"],
+    ["/api/requests", { text: "a\ud800" }, "text"],
+    ["/api/runs", { workflow: "prompt", input: "\udc00", project: "p" }, "input"],
+  ])("what no database stores is refused at %s: %j", async (path, body, field) => {
+    const response = await post(path, body);
+    const error = await errorOf(response);
+    expect([response.status, error.field]).toEqual([400, field]);
+    expect(error.message).toMatch(/NUL|surrogate/);
+  });
+
+  test("a whole surrogate pair is a character like any other", async () => {
+    expect((await post("/api/requests", { text: "\u{1F600}", project: factory.plume, intent: "noise" })).status).toBe(201);
+  });
+
+  test.each(["runs", "requests", "projects", "providers", "prices"])("a NUL in the address is a 4xx: %s", async (list) => {
+    for (const path of [`/api/${list}?after=a%00b`, `/api/${list}/a%00b`, `/api/${list}/p%2Fm%00%40v`]) {
+      const { status } = await factory.send(path);
+      expect([path, Math.floor(status / 100)]).toEqual([path, 4]);
+    }
+    expect((await factory.send("/api/runs?project=%2Ftmp%2Fa%00b")).status).toBe(400);
+  });
+
+  test.each([{}, { "content-type": "text/plain" }])("a body that is not sent as JSON is told so: %j", async (headers) => {
+    const send = (path: string): Promise<Response> =>
+      factory.send(path, { method: "POST", body: JSON.stringify({ workflow: "prompt", input: "x", project: "p" }), headers });
+    for (const path of ["/api/runs", "/api/runs/deadbeef/cancel"]) {
+      const response = await send(path);
+      const error = await errorOf(response);
+      expect([response.status, error.field]).toEqual([400, "content-type"]);
+      expect(error.message).toContain("application/json");
+    }
+    // Nothing to read, nothing to refuse.
+    expect((await factory.send("/api/runs/deadbeef/cancel", { method: "POST" })).status).toBe(404);
+  });
+
   test("a body of 2 MiB is refused as too large", async () => {
     const response = await post("/api/requests", { text: "x".repeat(2 * 1024 * 1024) });
     expect(response.status).toBe(413);
