@@ -20,6 +20,16 @@ test("lines are written redacted, for the user alone", () => {
   expect(statSync(file).mode & 0o777).toBe(0o600);
 });
 
+test("a key of several lines is redacted as one; a key that is cut off too", () => {
+  const file = join(folder, "key.log");
+  const log = openAttemptLog(file, redactor, () => undefined);
+  const body = Array.from({ length: 3 }, (_, n) => String(n).repeat(64));
+  for (const line of ["before", "-----BEGIN RSA PRIVATE KEY-----", ...body, "-----END RSA PRIVATE KEY-----", "after"]) log.write(line);
+  for (const line of ["-----BEGIN PRIVATE KEY-----", ...body]) log.write(line);
+  log.close();
+  expect(readFileSync(file, "utf8")).toBe("before\n[redacted:private-key]\nafter\n[redacted:private-key]\n");
+});
+
 test("a log that cannot be written costs the log: one warning, no throw", () => {
   const warnings: string[] = [];
   const log = openAttemptLog("/dev/full", redactor, (message) => warnings.push(message));

@@ -20,18 +20,22 @@ export interface AttemptLog {
 export function openAttemptLog(file: string, redactor: Redactor, onError: (message: string) => void): AttemptLog {
   mkdirSync(dirname(file), { recursive: true, mode: FOLDER_MODE });
   const descriptor = openSync(file, "a", FILE_MODE);
+  // Not line by line: a key of several lines is none in any of them.
+  const stream = createRedactionStream(redactor);
   let hasFailed = false;
+  const store = (text: string): void => {
+    if (hasFailed || text === "") return;
+    try {
+      writeSync(descriptor, text);
+    } catch (error) {
+      hasFailed = true;
+      onError(messageOf(error));
+    }
+  };
   return {
-    write(line) {
-      if (hasFailed) return;
-      try {
-        writeSync(descriptor, `${redactor.redact(line)}\n`);
-      } catch (error) {
-        hasFailed = true;
-        onError(messageOf(error));
-      }
-    },
+    write: (line) => store(stream.write(`${line}\n`)),
     close() {
+      store(stream.end());
       closeSync(descriptor);
     },
   };
