@@ -1,24 +1,24 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { randomHex } from "@harnais/contracts/ids.ts";
+import type { Json } from "@harnais/contracts/json.ts";
 import type { Hono } from "hono";
 import type { Logger } from "pino";
 import { createAgents } from "./agents/registry.ts";
 import { createReadStructured } from "./ai/structured.ts";
 import type { Config } from "./config.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
-import { dispatchRequest, toEndStatus } from "./dispatch/dispatch-request.ts";
+import { dispatchRequest } from "./dispatch/dispatch-request.ts";
 import { followRuns } from "./dispatch/follow-runs.ts";
-import { SESSION_MARK } from "./executor/prepare-attempt.ts";
 import { createRunJob } from "./executor/run-job.ts";
 import type { Connection } from "./http/api-client.ts";
 import { createApp } from "./http/app.ts";
 import { eventsRoutes } from "./http/events.routes.ts";
-import { listenHttp } from "./http/server.ts";
+import { type HttpServer, listenHttp } from "./http/server.ts";
 import { removeServerFile, writeServerFile } from "./http/server-file.ts";
 import { createRequestService, type RequestService } from "./intake/request-service.ts";
 import { requestRoutes } from "./intake/request.routes.ts";
-import { listStaleRequests } from "./intake/request.sql.ts";
+import { createHousekeeping } from "./housekeeping.ts";
 import { createLauncher } from "./launcher/create-launcher.ts";
 import type { Launcher } from "./launcher/process.ts";
 import { createLog } from "./lib/create-log.ts";
@@ -40,11 +40,11 @@ import { createEventFeed, type EventFeed } from "./runs/event-feed.ts";
 import { insertEvent } from "./runs/event.sql.ts";
 import type { ExecuteDeps } from "./runs/execute-deps.ts";
 import { findLastSeq, listEventFrames } from "./runs/list-event-frames.ts";
-import { recoverRuns } from "./runs/recover-runs.ts";
 import { runRoutes } from "./runs/run.routes.ts";
 import { getRun } from "./runs/run.sql.ts";
 import { createRunService, type LiveRuns, type RunService } from "./runs/run-service.ts";
 import { RunWorker } from "./runs/run-worker.ts";
+import { waitForAnswer } from "./runs/wait-for-answer.ts";
 import { createWorkflowCatalog, type WorkflowCatalog } from "./runs/workflow-catalog.ts";
 import { countActivity } from "./trace/attempt-activity.ts";
 import { createMirrors, type Mirrors } from "./trace/mirrors.ts";
@@ -57,7 +57,9 @@ const VERSION = "0.1.0";
 const DEFAULT_MODEL = "rehearsal/demo";
 const STOP_REASON = "the factory stops";
 const STOP_GRACE_MS = 2_000;
-const RECOVER_EVERY_MS = 5_000;
+const HOUSEKEEPING_MS = 5_000;
+/** Mirrors follow each attempt; the timer catches up with what came otherwise. */
+const MIRROR_MS = 15_000;
 
 /** What is there before the slices: the base, the parts that touch the world, the feed. */
 interface House {
@@ -72,6 +74,7 @@ interface House {
   readonly live: LiveRuns;
   readonly workflows: WorkflowCatalog;
   readonly mirrors: Mirrors;
+  readonly journalsBehind: Set<string>;
 }
 
 interface Factory {
@@ -79,8 +82,8 @@ interface Factory {
   readonly app: Hono;
   readonly token: string;
   readonly worker: RunWorker;
-  /** Ends runs that a crash left behind, brings requests in step. */
-  recover(): Promise<void>;
+  /** Puts right what a crash left behind (housekeeping.ts). */
+  keepHouse(): Promise<void>;
   stop(): Promise<void>;
 }
 
@@ -88,26 +91,27 @@ interface Factory {
 export async function startServer(config: Config): Promise<{ readonly url: string; stop(): Promise<void> }> {
   const factory = await createFactory(config, { scope: "any" });
   const { house, worker } = factory;
+  const timers: NodeJS.Timeout[] = [];
+  let server: HttpServer | undefined;
+  const stop = async (): Promise<void> => {
+    removeServerFile(config.dataDir);
+    for (const timer of timers) clearInterval(timer);
+    await worker.stop(STOP_REASON);
+    const closing = server?.close(STOP_GRACE_MS);
+    await factory.stop();
+    await closing;
+  };
   try {
-    const server = await listenHttp(factory.app, { port: config.port, tryHandle: house.proxy.tryHandle });
+    server = await listenHttp(factory.app, { port: config.port, tryHandle: house.proxy.tryHandle });
     house.proxy.mountAt(`http://127.0.0.1:${server.port}`);
-    await factory.recover();
-    const recovering = setInterval(() => void factory.recover(), RECOVER_EVERY_MS);
+    await factory.keepHouse();
+    timers.push(setInterval(() => void factory.keepHouse(), HOUSEKEEPING_MS));
+    timers.push(setInterval(() => void house.mirrors.toPostgres().then(() => house.mirrors.toSqlite()), MIRROR_MS));
     worker.start();
     writeServerFile(config.dataDir, { url: server.url, token: factory.token, pid: process.pid, startedAt: new Date().toISOString() });
-    return {
-      url: server.url,
-      async stop() {
-        removeServerFile(config.dataDir);
-        clearInterval(recovering);
-        await worker.stop(STOP_REASON);
-        const closing = server.close(STOP_GRACE_MS);
-        await factory.stop();
-        await closing;
-      },
-    };
+    return { url: server.url, stop };
   } catch (error) {
-    await factory.stop();
+    await stop();
     throw error;
   }
 }
@@ -118,7 +122,7 @@ export async function startInProcess(config: Config, { carriesOutRuns }: { carri
   try {
     if (carriesOutRuns) {
       await factory.house.proxy.listen({ host: "127.0.0.1", port: 0 });
-      await factory.recover();
+      await factory.keepHouse();
       factory.worker.start();
     }
   } catch (error) {
@@ -153,36 +157,42 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
     await recoverBills(config.dataDir).catch((error: unknown) => log.warn({ err: error }, "bills of killed proxies were not closed"));
     const house = createHouse(config, { log, database });
     const deps = createExecuteDeps(house);
-    const worker = new RunWorker({
+    const worker: RunWorker = new RunWorker({
       concurrency: config.concurrency,
       scope,
       live: house.live,
       deps,
       onSettled: () => house.mirrors.toSqlite(),
+      onBroken: () => keepHouse(),
     });
     const runs = createRunService({
       ...house,
-      db: database.db,
-      tracesDir: deps.tracesDir,
+      ...deps,
+      owner: worker.owner,
+      redactText: (text) => house.redactor.redact(text),
       announce: (runId) => worker.announce(runId),
       countActivity: (runId) => countActivity(createPostgresSource(database.db), runId),
     });
     const requests = createRequests(house, runs);
+    const keepHouse = createHousekeeping({
+      ...house,
+      db: database.db,
+      execute: deps,
+      requests,
+      owner: worker.owner,
+      isSoleProcess: database.kind === "embedded",
+      isLive: (runId) => worker.isLive(runId),
+    });
     const token = randomHex(24);
     const stopping = new AbortController();
     const app = createApplication(house, { runs, requests, token, signal: stopping.signal });
-    const endFollowing = followRuns({
-      feed: house.feed,
-      findRequestOf: async (runId) => (await getRun(database.db, runId))?.requestId ?? null,
-      move: (id, to) => requests.move(id, to),
-      warn: (error, message) => log.warn({ err: error }, message),
-    });
+    const endFollowing = keepRequestsInStep(house, requests);
     return {
       house,
       app,
       token,
       worker,
-      recover: () => recover(house, { deps, requests, owner: worker.owner }),
+      keepHouse,
       async stop() {
         stopping.abort();
         await endFollowing();
@@ -212,6 +222,7 @@ function createHouse(config: Config, { log, database }: { log: Logger; database:
     live: { controllers: new Map(), answers: new Map() },
     workflows: createWorkflowCatalog((project, name) => loadProjectWorkflow({ db, dataDir: config.dataDir }, project, name)),
     mirrors: createMirrors({ db, dataDir: config.dataDir, log }),
+    journalsBehind: new Set(),
   };
 }
 
@@ -236,22 +247,20 @@ function createExecuteDeps(house: House): ExecuteDeps {
     tracesDir: join(config.dataDir, "traces"),
     defaultModel: DEFAULT_MODEL,
     runJob: createRunJob({ config, launcher, agents: createAgents(config), proxy, readStructured, redactor, dataDir: config.dataDir, log }),
-    keepAttempt: (attempt) => workbench.keep(attempt),
     findProject: (projectId) => getProject(db, projectId),
     loadWorkflow: (name, project, options) => house.workflows.load(name, project, options),
     revokeRun: (runId) => proxy.tokens.revokeRun(runId),
     mirrorRun: () => mirrors.toPostgres(),
-    waitForAnswer: (runId, signal) =>
-      new Promise((resolve, reject) => {
-        live.answers.set(runId, resolve);
-        signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true });
-      }).finally(() => live.answers.delete(runId)) as Promise<string>,
+    redact: (payload) => redactor.redactJson(payload as Json) as Record<string, unknown>,
+    journalBehind: (runId) => house.journalsBehind.add(runId),
+    waitForAnswer: (runId, signal) => waitForAnswer(live, runId, signal),
   };
 }
 
-function createRequests({ database: { db }, feed }: House, runs: RunService): RequestService {
+function createRequests({ database: { db }, feed, redactor }: House, runs: RunService): RequestService {
   const requests: RequestService = createRequestService({
     db,
+    redactText: (text) => redactor.redact(text),
     async recordChange(trx, { id, ...change }) {
       const event = { event_id: `evt_${randomHex(6)}`, ts: new Date().toISOString(), type: "request_status", name: id, payload: change };
       const seq = await insertEvent(trx, event);
@@ -264,6 +273,15 @@ function createRequests({ database: { db }, feed }: House, runs: RunService): Re
       }),
   });
   return requests;
+}
+
+function keepRequestsInStep({ feed, log, database: { db } }: House, requests: RequestService): () => Promise<void> {
+  return followRuns({
+    feed,
+    findRequestOf: async (runId) => (await getRun(db, runId))?.requestId ?? null,
+    move: (id, to) => requests.move(id, to),
+    warn: (error, message) => log.warn({ err: error }, message),
+  });
 }
 
 function createApplication(
@@ -291,20 +309,4 @@ function createApplication(
       priceRoutes(db),
     ],
   });
-}
-
-async function recover(
-  { database, launcher, log }: House,
-  { deps, requests, owner }: { deps: ExecuteDeps; requests: RequestService; owner: string },
-): Promise<void> {
-  const sweep = (sessionId: string): Promise<number> => launcher.sweep({ name: SESSION_MARK, value: sessionId });
-  try {
-    const count = await recoverRuns(deps, { owner, isSoleProcess: database.kind === "embedded", sweep, log });
-    if (count > 0) log.warn({ count }, "runs that a crash left behind were ended");
-    for (const { id, runStatus, runReason } of await listStaleRequests(database.db)) {
-      await requests.move(id, toEndStatus(runStatus, runReason));
-    }
-  } catch (error) {
-    log.error({ err: error }, "recovery failed");
-  }
 }

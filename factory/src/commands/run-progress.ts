@@ -21,11 +21,11 @@ interface PhaseInfo {
 interface Said {
   readonly phases: Map<string, PhaseInfo>;
   rehearsal: boolean;
-  failedPhase: string | undefined;
+  lastPhase: string | undefined;
 }
 
 export function createRunProgress(): RunProgress {
-  const said: Said = { phases: new Map(), rehearsal: false, failedPhase: undefined };
+  const said: Said = { phases: new Map(), rehearsal: false, lastPhase: undefined };
   return {
     toLines: (frame) => toLines(said, frame).map((line) => `[${frame.runId ?? ""}] ${line}`),
     toLiveLine(frame) {
@@ -59,7 +59,8 @@ function toLines(said: Said, frame: EventFrame): string[] {
       return [`${head}: OK in ${toSeconds(end.duration_ms)}`, ...(end.note === undefined ? [] : [`${phase.name}: ${end.note}`])];
     }
     case "phase_end":
-      said.failedPhase = frame.payload["status"] === "done" ? undefined : (phase?.name ?? said.failedPhase);
+      // A run may also fail right after a phase that ended well (a validation that stays red).
+      said.lastPhase = phase?.name;
       return [];
     case "run_waiting":
       return [`waits: ${read(frame, "run_waiting")?.question ?? "for a person"}`];
@@ -86,7 +87,7 @@ function toFinishLines(said: Said, frame: EventFrame): string[] {
   const total = formatUsd(finish.cost_usd, { complete: finish.cost_complete ?? true, ...source });
   if (finish.ok) return [`run green — total ${total}`];
   if (finish.status === "cancelled") return [`cancelled: ${finish.reason ?? "no reason given"} — total ${total}`];
-  const where = said.failedPhase === undefined ? "" : ` in phase ${said.failedPhase}`;
+  const where = said.lastPhase === undefined ? "" : ` in phase ${said.lastPhase}`;
   return [`FAILED${where}, run stopped`, `${finish.reason ?? finish.cause ?? "no reason given"} — total ${total}`];
 }
 

@@ -4,7 +4,7 @@ import type { Intent, RequestStatus } from "@harnais/contracts/statuses.ts";
 import type { Kysely } from "kysely";
 import type { Tables } from "../db/tables.ts";
 import { FactoryError } from "../lib/errors.ts";
-import { getRequest, insertRequest, listRequests, type RequestRow, updateRequestStatus } from "./request.sql.ts";
+import { getRequest, insertRequest, listRequests, listStaleRequests, type RequestRow, updateRequestStatus } from "./request.sql.ts";
 
 export interface RequestService {
   /** The console door: stores the request, then hands it on. */
@@ -13,11 +13,15 @@ export interface RequestService {
   report(id: string): Promise<RequestReport>;
   list(query: { after?: string; limit: number }): Promise<{ items: RequestReport[]; next: string | null }>;
   /** Moves a request to another state (`onlyFrom`: if it is in this one) and says so; an unchanged state says nothing. */
+  /** Requests whose run has ended without them (a crash came between). */
+  listStale(): Promise<{ id: string; runStatus: string; runReason: string | null }[]>;
   move(id: string, to: { status: RequestStatus; reason?: string | null; intent?: Intent; onlyFrom?: RequestStatus }): Promise<void>;
 }
 
 export interface RequestServiceDeps {
   readonly db: Kysely<Tables>;
+  /** Takes secrets that the factory knows out of what was asked. */
+  redactText(text: string): string;
   /** Stores the change as an event in the same transaction. */
   recordChange(
     trx: Kysely<Tables>,
@@ -31,7 +35,7 @@ export function createRequestService(deps: RequestServiceDeps): RequestService {
   const service: RequestService = {
     async create({ text, scope, intent, projectId }) {
       const id = createRequestId();
-      await insertRequest(deps.db, { id, text, projectId, scope: scope ?? null, intent: intent ?? null });
+      await insertRequest(deps.db, { id, text: deps.redactText(text), projectId, scope: scope ?? null, intent: intent ?? null });
       await service.move(id, {
         status: "classified",
         intent: intent ?? "run",
@@ -50,6 +54,7 @@ export function createRequestService(deps: RequestServiceDeps): RequestService {
       const items = rows.slice(0, limit).map(toReport);
       return { items, next: rows.length > limit ? (items.at(-1)?.requestId ?? null) : null };
     },
+    listStale: () => listStaleRequests(deps.db),
     async move(id, { status, reason = null, ...rest }) {
       const announce = await deps.db.transaction().execute(async (trx) => {
         const from = await updateRequestStatus(trx, id, { status, reason, ...rest });

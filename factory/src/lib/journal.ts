@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** The one way to append to a JSONL journal (runner events, bills). */
@@ -6,10 +6,16 @@ export interface Journal {
   readonly file: string;
   /**
    * Hands one line to the system: `write` has returned when this returns. Lines of concurrent writers never mix.
-   * @throws the system's error (ENOSPC, EROFS, …); no half line is left behind for the next writer.
+   * @throws the system's error (ENOSPC, EROFS, …). Where this is the only writer no half line stays; elsewhere a half
+   * line is ended by a line end before the next one.
    */
   append(line: object): void;
   close(): void;
+}
+
+export interface JournalOptions {
+  /** Nobody else appends to this file: a half line can be taken back. Default false. */
+  readonly isOnlyWriter?: boolean;
 }
 
 const FILE_MODE = 0o600;
@@ -17,7 +23,7 @@ const FOLDER_MODE = 0o700;
 const LF = 10;
 
 /** Opens `file` for appending, with its folder; both are the user's only. */
-export function openJournal(file: string): Journal {
+export function openJournal(file: string, { isOnlyWriter = false }: JournalOptions = {}): Journal {
   mkdirSync(dirname(file), { recursive: true, mode: FOLDER_MODE });
   const descriptor = openSync(file, "a+", FILE_MODE);
   let torn = endsTorn(descriptor);
@@ -25,11 +31,15 @@ export function openJournal(file: string): Journal {
     file,
     append(line) {
       const bytes = Buffer.from(`${torn ? "\n" : ""}${JSON.stringify(line)}\n`);
-      // O_APPEND makes one write atomic among writers; a short write (disk full) is ended by a newline at the next append.
+      // O_APPEND makes one write atomic among writers.
       const written = writeSync(descriptor, bytes);
       torn = written !== bytes.length;
-      if (torn)
-        throw Object.assign(new Error(`only ${written} of ${bytes.length} bytes written to ${file}: disk full?`), { code: "ENOSPC" });
+      if (!torn) return;
+      if (isOnlyWriter) {
+        ftruncateSync(descriptor, fstatSync(descriptor).size - written);
+        torn = endsTorn(descriptor);
+      }
+      throw Object.assign(new Error(`only ${written} of ${bytes.length} bytes written to ${file}: disk full?`), { code: "ENOSPC" });
     },
     close() {
       closeSync(descriptor);

@@ -1,6 +1,7 @@
-import { updateRun } from "./run.sql.ts";
 import type { ExecuteDeps } from "./execute-deps.ts";
+import { requireLease } from "./run-failures.ts";
 import type { RunState } from "./run-state.ts";
+import { updateRun } from "./run.sql.ts";
 import type { WorkProject } from "./workbench.ts";
 import type { WorkSteps } from "./workflows/work-steps.ts";
 
@@ -16,7 +17,7 @@ export function bindWorkSteps(state: RunState, project: WorkProject, deps: Execu
       const { path, branch, baseSha, uncommittedChanges } = await deps.workbench.open(project, runId, signal);
       state.cwd = path;
       state.baseSha = baseSha;
-      await updateRun(deps.db, state.lease, { worktree: path, branch, baseSha });
+      requireLease(await updateRun(deps.db, state.lease, { worktree: path, branch, baseSha }), runId);
       if (uncommittedChanges > 0) {
         const base = `${project.baseBranch}@${baseSha.slice(0, SHORT_SHA)}`;
         state.note = `${uncommittedChanges} uncommitted changes are not part of this run (base ${base})`;
@@ -32,7 +33,7 @@ export function bindWorkSteps(state: RunState, project: WorkProject, deps: Execu
       const phaseId = [...state.agentPhases.values()].at(-1)?.phaseId ?? `${runId}-01`;
       const author = `${AUTHOR} (${state.harness})`;
       const { commit, files } = await deps.workbench.commit({ cwd: state.cwd, runId, phaseId, request: input, author }, signal);
-      await updateRun(deps.db, state.lease, { commitSha: commit });
+      requireLease(await updateRun(deps.db, state.lease, { commitSha: commit }), runId);
       return { commit, files };
     },
     hasChanges: (signal) => deps.workbench.hasChanges(state.cwd, signal),

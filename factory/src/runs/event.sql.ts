@@ -69,6 +69,19 @@ export async function listEventsAfter(
   return (await query.execute()).map(toStoredEvent);
 }
 
+/** The `run_finish` events of the newest finished runs. */
+export async function listFinishedEvents(db: Db, limit: number): Promise<{ runId: RunId; eventId: string }[]> {
+  const rows = await db
+    .selectFrom("events")
+    .select(["runId", "eventId"])
+    .where("type", "=", "run_finish")
+    .where("runId", "is not", null)
+    .orderBy("seq", "desc")
+    .limit(limit)
+    .execute();
+  return rows.flatMap(({ runId, eventId }) => (runId === null ? [] : [{ runId, eventId }]));
+}
+
 /** The newest place taken; 0 when there is no event. */
 export async function lastSeq(db: Db): Promise<number> {
   const row = await db
@@ -152,11 +165,15 @@ export async function savePhaseRow(trx: Db, { run, phase, cwd }: { run: FoldedRu
     .execute();
   const session = phase.sessions.at(-1);
   if (session === undefined) return;
-  await trx
+  const owner = await trx
     .insertInto("sessions")
     .values({ sessionId: session.sessionId, phaseId: phase.phaseId, harness: session.harness, cwd })
-    .onConflict((oc) => oc.column("sessionId").doNothing())
-    .execute();
+    // The no-change update gives the row back, whoever made it.
+    .onConflict((oc) => oc.column("sessionId").doUpdateSet((eb) => ({ phaseId: eb.ref("sessions.phaseId") })))
+    .returning("phaseId")
+    .executeTakeFirstOrThrow();
+  if (owner.phaseId !== phase.phaseId)
+    throw new Error(`session ${session.sessionId} belongs to phase ${owner.phaseId}, not to ${phase.phaseId}`);
 }
 
 /** Writes an attempt's row as its events have it. */
@@ -187,24 +204,43 @@ export async function saveAttemptRow(trx: Db, phaseId: string, attempt: FoldedAt
     .execute();
 }
 
-/** The process of an attempt, stored the moment it is known. */
+/** The process of an attempt, stored the moment it is known. False: the lease is not ours any more. */
 export async function saveAttemptProcess(
   db: Db,
+  lease: Lease,
   attempt: { phaseId: string; attempt: number; pid: number; pidStarted: string | null },
-): Promise<void> {
-  await db
+): Promise<boolean> {
+  const row = await db
     .updateTable("attempts")
     .set({ pid: attempt.pid, pidStarted: attempt.pidStarted })
     .where("phaseId", "=", attempt.phaseId)
     .where("attempt", "=", attempt.attempt)
-    .execute();
+    .where((eb) => eb.exists(heldRun(db, lease)))
+    .returning("phaseId")
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
-/** Result of a phase as JSON text, and how an interruption of it is treated. */
-export async function savePhaseResult(db: Db, phase: { phaseId: string; resultJson: string }): Promise<void> {
-  await db.updateTable("phases").set({ resultJson: phase.resultJson }).where("phaseId", "=", phase.phaseId).execute();
+/** What is stored of a phase beside its events: its result as JSON text, how an interruption is treated. False: the lease is not ours any more. */
+export async function savePhaseFacts(
+  db: Db,
+  lease: Lease,
+  { phaseId, ...facts }: { phaseId: string; resultJson?: string; onInterrupt?: string },
+): Promise<boolean> {
+  const row = await db
+    .updateTable("phases")
+    .set(facts)
+    .where("phaseId", "=", phaseId)
+    .where((eb) => eb.exists(heldRun(db, lease)))
+    .returning("phaseId")
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
-export async function savePhaseInterrupt(db: Db, phase: { phaseId: string; onInterrupt: string }): Promise<void> {
-  await db.updateTable("phases").set({ onInterrupt: phase.onInterrupt }).where("phaseId", "=", phase.phaseId).execute();
-}
+const heldRun = (db: Db, { runId, owner, fence }: Lease) =>
+  db
+    .selectFrom("runs")
+    .select("runs.runId")
+    .where("runs.runId", "=", runId)
+    .where("runs.leaseOwner", "=", owner)
+    .where("runs.fence", "=", fence);

@@ -4,8 +4,9 @@ import { nanoToUsd } from "@harnais/contracts/money.ts";
 import { normalizePhaseLabel } from "@harnais/contracts/phase-label.ts";
 import type { AgentSpec, CorrectOptions, PhaseResult } from "@harnais/contracts/workflow.ts";
 import type { Job, JobObserver, JobOutcome } from "../executor/job.ts";
-import { saveAttemptProcess, savePhaseResult } from "./event.sql.ts";
-import { PhaseFailure, RunCancelled } from "./run-failures.ts";
+import { parseAgentSpec } from "./agent-spec.ts";
+import { saveAttemptProcess, savePhaseFacts } from "./event.sql.ts";
+import { PhaseFailure, requireLease, RunCancelled } from "./run-failures.ts";
 import { type AgentPhaseState, openPhase, phaseEvent, type RunDeps, type RunState } from "./run-state.ts";
 import { toRetryCorrection } from "./workflows/correction.ts";
 
@@ -21,6 +22,7 @@ export async function runAgentPhase(
   deps: RunDeps,
   { name, spec }: { name: string; spec: AgentSpec },
 ): Promise<PhaseResult> {
+  parseAgentSpec(name, spec);
   const { phaseId } = await openPhase(state, { name, kind: "agent", retries: spec.retries ?? 0 });
   const phase: AgentPhaseState = {
     phaseId,
@@ -63,9 +65,9 @@ interface AttemptPlan {
 
 async function runAttempts(state: RunState, deps: RunDeps, { phase, label, prompt }: AttemptPlan): Promise<PhaseResult> {
   const retries = phase.spec.retries ?? 0;
-  let next = { prompt, model: phase.model };
+  let next = prompt;
   for (let tries = 0; ; tries++) {
-    const outcome = await runAttempt(state, deps, { phase, label, ...next });
+    const outcome = await runAttempt(state, deps, { phase, label, prompt: next });
     if (outcome.type === "done") return endDone(state, deps, phase, outcome);
     if (outcome.type === "cancelled") {
       await endPhase(state, phase, "cancelled");
@@ -73,39 +75,39 @@ async function runAttempts(state: RunState, deps: RunDeps, { phase, label, promp
     }
     if (!outcome.retryable || tries >= retries) {
       await endPhase(state, phase, "failed");
-      throw new PhaseFailure(outcome.reason, outcome.cause);
+      state.failure ??= new PhaseFailure(outcome.reason, outcome.cause);
+      throw state.failure;
     }
     next = await toNextTry(state, phase, { prompt, reason: outcome.reason });
   }
 }
 
-/** How a further attempt goes on, by the phase's policy. Default: in the same session, told why the one before failed. */
-async function toNextTry(
-  state: RunState,
-  phase: AgentPhaseState,
-  { prompt, reason }: { prompt: string; reason: string },
-): Promise<{ prompt: string; model: string }> {
+/** What a further attempt is told, by the phase's policy. Default: in the same session, why the one before failed. */
+async function toNextTry(state: RunState, phase: AgentPhaseState, { prompt, reason }: { prompt: string; reason: string }): Promise<string> {
   const policy = phase.spec.onFailure ?? "same-session";
   const correction = toRetryCorrection(reason, state.row.input);
-  if (policy === "same-session") return { prompt: correction, model: phase.model };
+  if (policy === "same-session") return correction;
+  if (policy !== "fresh-session") phase.model = policy.model;
   phase.sessionId = createSessionId();
   await recordSession(state, phase);
-  return { prompt: `${prompt}\n\n${correction}`, model: policy === "fresh-session" ? phase.model : policy.model };
+  return `${prompt}\n\n${correction}`;
 }
 
 async function runAttempt(
   state: RunState,
   deps: RunDeps,
-  { phase, label, prompt, model }: { phase: AgentPhaseState; label: string; prompt: string; model: string },
+  { phase, label, prompt }: { phase: AgentPhaseState; label: string; prompt: string },
 ): Promise<JobOutcome> {
   const attempt = ++phase.attempts;
   const isFirstOfSession = state.sessions[phase.name] !== phase.sessionId;
   state.sessions[phase.name] = phase.sessionId;
   await state.recorder.record(phaseEvent(phase.phaseId, phase.name, "attempt_start", { attempt, label, session_id: phase.sessionId }));
-  const job = toJob(state, { phase, label, prompt, model, attempt, resume: !isFirstOfSession });
+  const job = toJob(state, { phase, label, prompt, attempt, resume: !isFirstOfSession });
   const outcome = await deps.runJob(job, toObserver(state, deps, { phase, attempt }), state.signal);
   const checkpoint =
-    phase.spec.mode === "code" ? await deps.keepAttempt({ cwd: state.cwd, runId: state.row.runId, phaseName: phase.name, attempt }) : null;
+    phase.spec.mode === "code"
+      ? await deps.workbench.keep({ cwd: state.cwd, runId: state.row.runId, phaseName: phase.name, attempt })
+      : null;
   await state.recorder.record(
     phaseEvent(phase.phaseId, phase.name, "phase_attempt", {
       attempt,
@@ -122,19 +124,14 @@ async function runAttempt(
       ...(checkpoint === null ? {} : { checkpoint }),
     }),
   );
+  // The session's lines and bills are mirrored while the run goes on; its end waits for the mirror.
+  void deps.mirrorRun(state.row.runId);
   return outcome;
 }
 
 function toJob(
   state: RunState,
-  {
-    phase,
-    label,
-    prompt,
-    model,
-    attempt,
-    resume,
-  }: { phase: AgentPhaseState; label: string; prompt: string; model: string; attempt: number; resume: boolean },
+  { phase, label, prompt, attempt, resume }: { phase: AgentPhaseState; label: string; prompt: string; attempt: number; resume: boolean },
 ): Job {
   const { spec } = phase;
   const limits = spec.limits ?? {};
@@ -144,7 +141,7 @@ function toJob(
     phaseId: phase.phaseId,
     attempt,
     harness: spec.agent ?? state.harness,
-    model,
+    model: phase.model,
     mode: spec.mode,
     label,
     prompt,
@@ -167,7 +164,7 @@ function toJob(
 function toObserver(state: RunState, deps: RunDeps, { phase, attempt }: { phase: AgentPhaseState; attempt: number }): JobObserver {
   return {
     async onStart({ pid, startTime }) {
-      await saveAttemptProcess(deps.db, { phaseId: phase.phaseId, attempt, pid, pidStarted: startTime });
+      await saveAttemptProcess(deps.db, state.lease, { phaseId: phase.phaseId, attempt, pid, pidStarted: startTime });
       deps.log.info({ runId: state.row.runId, phase: phase.name, attempt, pid }, "agent started");
     },
     onProgress({ lastTool, turns, tools, tokens, cost }) {
@@ -202,7 +199,7 @@ async function endDone(
 ): Promise<PhaseResult> {
   const result: Json = outcome.value ?? outcome.text;
   state.results[phase.name] = result;
-  await savePhaseResult(deps.db, { phaseId: phase.phaseId, resultJson: JSON.stringify(result) });
+  requireLease(await savePhaseFacts(deps.db, state.lease, { phaseId: phase.phaseId, resultJson: JSON.stringify(result) }), state.row.runId);
   const money = await endPhase(state, phase, "done");
   return {
     phaseId: phase.phaseId,

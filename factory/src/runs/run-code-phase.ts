@@ -2,8 +2,8 @@ import type { Json } from "@harnais/contracts/json.ts";
 import type { FailureCause } from "@harnais/contracts/statuses.ts";
 import type { CodeOptions, Run } from "@harnais/contracts/workflow.ts";
 import { type ErrorCode, FactoryError, messageOf } from "../lib/errors.ts";
-import { savePhaseInterrupt, savePhaseResult } from "./event.sql.ts";
-import { JournalUnwritable, LeaseLost, PhaseFailure, RunCancelled } from "./run-failures.ts";
+import { savePhaseFacts } from "./event.sql.ts";
+import { JournalUnwritable, LeaseLost, PhaseFailure, requireLease, RunCancelled } from "./run-failures.ts";
 import { openPhase, phaseEvent, type RunDeps, type RunState } from "./run-state.ts";
 
 interface CodePhase {
@@ -16,13 +16,13 @@ interface CodePhase {
 /** A code phase: run once, never retried; its result is JSON. */
 export async function runCodePhase(state: RunState, deps: RunDeps, { name, run, fn, options }: CodePhase): Promise<Json> {
   const { phaseId } = await openPhase(state, { name, kind: "code", retries: 0 });
-  await savePhaseInterrupt(deps.db, { phaseId, onInterrupt: toInterruptPolicy(options) });
+  requireLease(await savePhaseFacts(deps.db, state.lease, { phaseId, onInterrupt: toInterruptPolicy(options) }), state.row.runId);
   await state.recorder.record(phaseEvent(phaseId, name, "attempt_start", { attempt: 1, label: "", session_id: null }));
   const startedAt = performance.now();
   try {
     const result = toJson(name, await fn(run, state.signal));
     state.results[name] = result;
-    await savePhaseResult(deps.db, { phaseId, resultJson: JSON.stringify(result) });
+    requireLease(await savePhaseFacts(deps.db, state.lease, { phaseId, resultJson: JSON.stringify(result) }), state.row.runId);
     await end(state, { phaseId, name, startedAt, status: "done", cause: null, error: null });
     return result;
   } catch (error) {
@@ -37,6 +37,7 @@ export async function runCodePhase(state: RunState, deps: RunDeps, { name, run, 
       cause: failure?.failureCause ?? "cancelled",
       error: failure?.message ?? messageOf(state.signal.reason),
     });
+    state.failure ??= failure;
     throw failure ?? state.signal.reason;
   } finally {
     state.currentPhase = undefined;

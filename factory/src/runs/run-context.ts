@@ -5,8 +5,24 @@ import { runCodePhase } from "./run-code-phase.ts";
 import { PhaseFailure } from "./run-failures.ts";
 import type { RunState } from "./run-state.ts";
 
-/** The `run` that a workflow gets (D1). */
-export function createRunContext(state: RunState, deps: ExecuteDeps): Run {
+export interface RunContext {
+  /** What the workflow gets (D1). */
+  readonly run: Run;
+  /** Phases that have begun and not ended. */
+  readonly pending: ReadonlySet<Promise<unknown>>;
+}
+
+export function createRunContext(state: RunState, deps: ExecuteDeps): RunContext {
+  const pending = new Set<Promise<unknown>>();
+  const track = <Result>(phase: Promise<Result>): Promise<Result> => {
+    pending.add(phase);
+    // Also marks a rejection as seen when the workflow does not await its phase.
+    phase.then(
+      () => pending.delete(phase),
+      () => pending.delete(phase),
+    );
+    return phase;
+  };
   const run: Run = {
     id: state.row.runId,
     input: state.row.input,
@@ -28,9 +44,9 @@ export function createRunContext(state: RunState, deps: ExecuteDeps): Run {
       return state.recorder.folded?.tokens ?? null;
     },
     signal: state.signal,
-    agent: (name, spec) => runAgentPhase(state, deps, { name, spec }),
-    code: (name, fn, options = {}) => runCodePhase(state, deps, { name, run, fn, options }),
-    correct: (name, reason, options) => correctAgentPhase(state, deps, { name, reason, options }),
+    agent: (name, spec) => track(runAgentPhase(state, deps, { name, spec })),
+    code: (name, fn, options = {}) => track(runCodePhase(state, deps, { name, run, fn, options })),
+    correct: (name, reason, options) => track(correctAgentPhase(state, deps, { name, reason, options })),
     ask: (question) => ask(state, deps, question),
     fail(reason) {
       throw new PhaseFailure(reason);
@@ -48,13 +64,16 @@ export function createRunContext(state: RunState, deps: ExecuteDeps): Run {
       });
     },
   };
-  return run;
+  return { run, pending };
 }
 
 async function ask(state: RunState, deps: ExecuteDeps, question: string): Promise<string> {
   const event = { phaseId: null, name: state.row.workflow };
+  // Before the question is said: an answer may come at once.
+  const answered = deps.waitForAnswer(state.row.runId, state.signal);
+  answered.catch(() => undefined);
   await state.recorder.record({ ...event, type: "run_waiting", payload: { reason: "question", question } });
-  const answer = await deps.waitForAnswer(state.row.runId, state.signal);
+  const answer = await answered;
   await state.recorder.record({ ...event, type: "run_resumed", payload: { by: "operator", answer } });
   return answer;
 }

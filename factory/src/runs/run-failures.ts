@@ -22,6 +22,11 @@ export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
 }
 
+/** @throws LeaseLost when a write that checks the fence touched nothing. */
+export function requireLease(isHeld: boolean, runId: string): void {
+  if (!isHeld) throw new LeaseLost(`run ${runId} is held by another worker`);
+}
+
 /** The runner's journal could not be written (disk full, read-only): no new model call may start. */
 export class JournalUnwritable extends FactoryError {
   override readonly name = "JournalUnwritable";

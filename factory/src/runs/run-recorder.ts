@@ -8,16 +8,18 @@ import type { Tables } from "../db/tables.ts";
 import { type Journal, openJournal } from "../lib/journal.ts";
 import { holdsLease, insertEvent, listRunEvents, saveAttemptRow, savePhaseRow, saveRunRow, type StoredEvent } from "./event.sql.ts";
 import type { EventFeed } from "./event-feed.ts";
-import { applyRunnerLine, type FoldedRun } from "./fold-run.ts";
+import { applyRunnerLine, type FoldedRun, foldRun } from "./fold-run.ts";
 import { JournalUnwritable, LeaseLost } from "./run-failures.ts";
 import type { Lease } from "./run.sql.ts";
 
-/** The one writer of a run's events: database first (the transaction checks the fence), then `traces/<run_id>.jsonl`, then the feed. */
+/** The one writer of a leased run's events: database first (the transaction checks the fence), then `traces/<run_id>.jsonl`, then the feed. */
 export interface RunRecorder {
   readonly folded: FoldedRun | undefined;
+  /** True when the file misses events that the database has: complete it later (complete-journals.ts). */
+  readonly isBehind: boolean;
   /**
    * Stores one event and the rows it changes.
-   * @throws LeaseLost when another holds the run; JournalUnwritable when the file could not be written (the database has the event).
+   * @throws LeaseLost when another holds the run; JournalUnwritable, once, when the file could not be written (the database has the event).
    */
   record(event: RunnerEvent): Promise<void>;
   close(): void;
@@ -27,63 +29,91 @@ export interface RecorderDeps {
   readonly db: Kysely<Tables>;
   readonly tracesDir: string;
   readonly feed: EventFeed;
-  readonly now?: () => Date;
+  /** Takes what must not be stored out of an event's words. */
+  redact(payload: Record<string, unknown>): Record<string, unknown>;
 }
 
 /**
- * Opens a run's journal: folds the events it already has and appends to the file those that it misses (a crash came
- * between the commit and the line). Without a lease only events of an unstarted run may be recorded.
+ * Opens a leased run's journal: folds the events it already has and appends to the file those that it misses (a crash
+ * or a full disk came between the commit and the line).
  */
 export async function openRunRecorder(
   deps: RecorderDeps,
-  run: { readonly runId: RunId; readonly lease?: Lease; readonly cwd: () => string },
+  { lease, cwd }: { readonly lease: Lease; readonly cwd: () => string },
 ): Promise<RunRecorder> {
-  const stored = await listRunEvents(deps.db, run.runId);
-  const journal = openWhole(join(deps.tracesDir, `${run.runId}.jsonl`), stored);
-  let folded: FoldedRun | undefined;
-  for (const line of stored) folded = applyRunnerLine(folded, line);
-  const now = deps.now ?? (() => new Date());
-  let isUnwritable = false;
-
+  const { runId } = lease;
+  const stored = await listRunEvents(deps.db, runId);
+  const file = openWhole(toJournalFile(deps.tracesDir, runId), stored);
+  let folded = foldRun(stored);
+  let isSaid = false;
   return {
     get folded() {
       return folded;
     },
-    async record(event) {
-      const line: RunnerLine = {
-        event_id: createEventId("evt"),
-        ts: now().toISOString(),
-        run_id: run.runId,
-        phase_id: event.phaseId,
-        type: event.type,
-        name: event.name,
-        payload: { ...event.payload },
-      };
-      folded = applyRunnerLine(folded, line);
-      const seq = await store(deps.db, { line, folded, lease: run.lease, cwd: run.cwd() });
-      deps.feed.publish(toFrame(line, seq));
-      try {
-        journal.append(line);
-      } catch (error) {
-        // Said once; what follows (the run's end) still goes to the database, and to the file at the next opening.
-        if (isUnwritable) return;
-        isUnwritable = true;
-        throw new JournalUnwritable(journal.file, error);
-      }
+    get isBehind() {
+      return file.failure !== undefined;
     },
-    close: () => journal.close(),
+    async record(event) {
+      const line = toLine(runId, event, deps);
+      // A copy: what is not stored must not have changed what is known.
+      const next = applyRunnerLine(structuredClone(folded), line);
+      const seq = await store(deps.db, { line, folded: next, lease, cwd: cwd() });
+      folded = next;
+      file.append(line);
+      deps.feed.publish(toFrame(line, seq));
+      if (file.failure === undefined || isSaid) return;
+      isSaid = true;
+      throw new JournalUnwritable(file.name, file.failure);
+    },
+    close: () => file.close(),
   };
 }
 
-/** The run's journal, with every stored event in it. @throws JournalUnwritable */
-function openWhole(file: string, stored: readonly StoredEvent[]): Journal {
-  try {
-    const journal = openJournal(file);
-    for (const { seq: _seq, ...line } of missingIn(file, stored)) journal.append(line);
-    return journal;
-  } catch (error) {
-    throw new JournalUnwritable(file, error);
-  }
+export const toJournalFile = (tracesDir: string, runId: RunId): string => join(tracesDir, `${runId}.jsonl`);
+
+/** A runner event as its journal line. */
+export function toLine(runId: RunId, event: RunnerEvent, { redact }: Pick<RecorderDeps, "redact">): RunnerLine {
+  return {
+    event_id: createEventId("evt"),
+    ts: new Date().toISOString(),
+    run_id: runId,
+    phase_id: event.phaseId,
+    type: event.type,
+    name: event.name,
+    payload: redact({ ...event.payload }),
+  };
+}
+
+interface RunFile {
+  readonly name: string;
+  /** Why a line could not be written; what follows is not written either, so that the order holds. */
+  readonly failure: unknown;
+  append(line: RunnerLine): void;
+  close(): void;
+}
+
+/** The run's journal with every stored event in it. Never throws: see `failure`. */
+function openWhole(name: string, stored: readonly StoredEvent[]): RunFile {
+  let journal: Journal | undefined;
+  let failure: unknown;
+  const append = (line: RunnerLine): void => {
+    if (failure !== undefined) return;
+    try {
+      journal ??= openJournal(name, { isOnlyWriter: true });
+      journal.append(line);
+    } catch (error) {
+      failure = error;
+    }
+  };
+  for (const { seq: _seq, ...line } of missingIn(name, stored)) append(line);
+  return {
+    name,
+    get failure() {
+      return failure;
+    },
+    append,
+    close: () => journal?.close(),
+  };
 }
 
 function missingIn<Line extends RunnerLine>(file: string, stored: readonly Line[]): Line[] {
@@ -94,10 +124,10 @@ function missingIn<Line extends RunnerLine>(file: string, stored: readonly Line[
 
 async function store(
   db: Kysely<Tables>,
-  { line, folded, lease, cwd }: { line: RunnerLine; folded: FoldedRun | undefined; lease: Lease | undefined; cwd: string },
+  { line, folded, lease, cwd }: { line: RunnerLine; folded: FoldedRun | undefined; lease: Lease; cwd: string },
 ): Promise<number> {
   return db.transaction().execute(async (trx) => {
-    if (lease !== undefined && !(await holdsLease(trx, lease))) throw new LeaseLost(`run ${line.run_id} is held by another worker`);
+    if (!(await holdsLease(trx, lease))) throw new LeaseLost(`run ${line.run_id} is held by another worker`);
     if (folded !== undefined) {
       await saveRunRow(trx, folded);
       const phase = folded.phases.find((candidate) => candidate.phaseId === line.phase_id);
@@ -112,6 +142,7 @@ async function store(
   });
 }
 
-function toFrame(line: RunnerLine, seq: number): Parameters<EventFeed["publish"]>[0] {
+/** A stored line as a frame of `/api/events`. */
+export function toFrame(line: RunnerLine, seq: number): Parameters<EventFeed["publish"]>[0] {
   return { seq, runId: line.run_id, phaseId: line.phase_id, type: line.type, name: line.name, payload: line.payload, ts: line.ts };
 }

@@ -1,18 +1,15 @@
 import type { CreateRun } from "@harnais/contracts/api-bodies.ts";
 import { createRunId, type RunId } from "@harnais/contracts/ids.ts";
 import type { RunReport } from "@harnais/contracts/run-report.ts";
-import type { RunnerEvent } from "@harnais/contracts/runner-event.ts";
 import { type FailureCause, isFinalRunStatus, type RunStatus } from "@harnais/contracts/statuses.ts";
-import type { Kysely } from "kysely";
-import type { Tables } from "../db/tables.ts";
 import { FactoryError } from "../lib/errors.ts";
 import { listRunEvents } from "./event.sql.ts";
-import type { EventFeed } from "./event-feed.ts";
 import { foldRun } from "./fold-run.ts";
 import { JournalUnwritable, RunCancelled } from "./run-failures.ts";
-import { openRunRecorder } from "./run-recorder.ts";
+import { queueRun } from "./queue-run.ts";
+import { openRunRecorder, type RecorderDeps } from "./run-recorder.ts";
 import { type Activity, toRunReport } from "./run-report.ts";
-import { getRun, insertRun, leaseRun, listRuns, releaseLease } from "./run.sql.ts";
+import { getRun, leaseRun, listRuns, releaseLease } from "./run.sql.ts";
 import type { WorkflowCatalog } from "./workflow-catalog.ts";
 import type { WorkProject } from "./workbench.ts";
 
@@ -39,14 +36,16 @@ export interface RunService {
   answer(runId: RunId, text: string): Promise<void>;
 }
 
-export interface RunServiceDeps {
-  readonly db: Kysely<Tables>;
-  readonly tracesDir: string;
-  readonly feed: EventFeed;
+export interface RunServiceDeps extends RecorderDeps {
   readonly workflows: WorkflowCatalog;
   readonly live: LiveRuns;
   /** What the harness traces count of the run's attempts. */
   countActivity(runId: RunId): Promise<Activity>;
+  /** Takes secrets that the factory knows out of what was asked. */
+  redactText(text: string): string;
+  journalBehind(runId: RunId): void;
+  /** This process as holder of leases. */
+  readonly owner: string;
   /** Tells the worker that a run waits. */
   announce(runId: RunId): void;
 }
@@ -56,25 +55,15 @@ export function createRunService(deps: RunServiceDeps): RunService {
     async create({ workflow, input, project, agent, model, requestId }) {
       const workflowSha = await deps.workflows.check(workflow, project);
       const runId = createRunId();
-      await insertRun(deps.db, {
-        runId,
-        requestId: requestId ?? null,
-        projectId: project.id,
-        workflow,
-        workflowSha,
-        input,
-        agent: agent ?? null,
-        model: model ?? null,
-      });
-      await recordUnleased(deps, runId, project.repo, async (recorder) => {
-        const queued = { workflow, input, project: project.id, request_id: requestId ?? null };
-        await recorder.record({ type: "run_queued", phaseId: null, name: workflow, payload: queued }).catch(async (error: unknown) => {
-          // A run whose journal cannot be written must not wait in the queue.
-          if (error instanceof JournalUnwritable)
-            await recorder.record(toUnstarted(workflow, { status: "failed", cause: "storage", reason: error.message }));
-          throw error;
-        });
-      });
+      const queued = { runId, requestId: requestId ?? null, projectId: project.id, workflow, workflowSha, input: deps.redactText(input) };
+      try {
+        await queueRun(deps, { ...queued, agent: agent ?? null, model: model ?? null });
+      } catch (error) {
+        // A run whose journal cannot be written must not wait in the queue.
+        if (error instanceof JournalUnwritable)
+          await endUnstarted(deps, runId, { status: "failed", cause: "storage", reason: error.message });
+        throw error;
+      }
       deps.announce(runId);
       return runId;
     },
@@ -95,48 +84,58 @@ export function createRunService(deps: RunServiceDeps): RunService {
       const give = deps.live.answers.get(runId);
       if (row.status !== "waiting" || give === undefined)
         throw new FactoryError("conflict", `run ${runId} is ${row.status}: it waits for no answer`);
+      // Given once: a second answer finds nobody who waits.
+      deps.live.answers.delete(runId);
       give(text);
     },
   };
 }
 
 const noRun = (runId: string): FactoryError => new FactoryError("not-found", `no run ${runId}`);
-const CANCEL_LEASE_MS = 15_000;
+const UNSTARTED_LEASE_MS = 15_000;
 
 async function cancelRun(deps: RunServiceDeps, runId: RunId, reason: string): Promise<void> {
   const row = await getRun(deps.db, runId);
   if (row === undefined) throw noRun(runId);
   if (isFinalRunStatus(row.status)) return;
-  const controller = deps.live.controllers.get(runId);
-  if (controller !== undefined) {
-    controller.abort(new RunCancelled(reason));
-    return;
-  }
-  const lease = await leaseRun(deps.db, { runId, owner: `cancel-${process.pid}`, leaseMs: CANCEL_LEASE_MS });
-  if (lease === undefined) throw new FactoryError("conflict", `run ${runId} is carried out by another process: cancel it there`);
-  await recordUnleased(deps, runId, "", async (recorder) => {
-    await recorder.record(toUnstarted(row.workflow, { status: "cancelled", cause: "cancelled", reason }));
-  });
-  await releaseLease(deps.db, lease);
+  if (abortLive(deps, runId, reason)) return;
+  if (await endUnstarted(deps, runId, { status: "cancelled", cause: "cancelled", reason })) return;
+  // Between the look and the lease our own worker may have taken it, or it has ended.
+  if (abortLive(deps, runId, reason)) return;
+  const now = await getRun(deps.db, runId);
+  if (now !== undefined && isFinalRunStatus(now.status)) return;
+  throw new FactoryError("conflict", `run ${runId} is carried out by another process: cancel it there`);
 }
 
-/** The end of a run that never started: it has spent nothing. */
-function toUnstarted(workflow: string, end: { status: "failed" | "cancelled"; cause: FailureCause; reason: string }): RunnerEvent {
-  const nothing = { cost_usd: 0, cost_complete: true, tokens: 0, duration_ms: 0 };
-  return { type: "run_finish", phaseId: null, name: workflow, payload: { ok: false, ...nothing, ...end } };
+function abortLive({ live }: RunServiceDeps, runId: RunId, reason: string): boolean {
+  const controller = live.controllers.get(runId);
+  controller?.abort(new RunCancelled(reason));
+  return controller !== undefined;
 }
 
-/** Events of a run that no worker holds. */
-async function recordUnleased(
+/** Ends a run that no worker has taken: it has spent nothing. False when one has. */
+async function endUnstarted(
   deps: RunServiceDeps,
   runId: RunId,
-  cwd: string,
-  record: (recorder: Awaited<ReturnType<typeof openRunRecorder>>) => Promise<void>,
-): Promise<void> {
-  const recorder = await openRunRecorder({ db: deps.db, tracesDir: deps.tracesDir, feed: deps.feed }, { runId, cwd: () => cwd });
+  end: { status: "failed" | "cancelled"; cause: FailureCause; reason: string },
+): Promise<boolean> {
+  const lease = await leaseRun(deps.db, { runId, owner: `${deps.owner}/end`, leaseMs: UNSTARTED_LEASE_MS });
+  if (lease === undefined) return false;
+  const recorder = await openRunRecorder(deps, { lease, cwd: () => "" });
+  const nothing = { cost_usd: 0, cost_complete: true, tokens: 0, duration_ms: 0 };
   try {
-    await record(recorder);
+    await recorder.record({
+      type: "run_finish",
+      phaseId: null,
+      name: recorder.folded?.workflow ?? "",
+      payload: { ok: false, ...nothing, ...end },
+    });
+  } catch (error) {
+    if (!(error instanceof JournalUnwritable)) throw error;
+    deps.journalBehind(runId);
   } finally {
     recorder.close();
   }
+  await releaseLease(deps.db, lease);
+  return true;
 }

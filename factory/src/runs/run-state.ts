@@ -10,13 +10,15 @@ import type { EventFeed } from "./event-feed.ts";
 import type { RunRecorder } from "./run-recorder.ts";
 import { PhaseFailure } from "./run-failures.ts";
 import type { Lease, RunRow } from "./run.sql.ts";
+import type { Workbench } from "./workbench.ts";
 
 /** A finished agent phase, kept so that it can be corrected in its session. */
 export interface AgentPhaseState {
   readonly phaseId: string;
   readonly name: string;
   readonly spec: AgentSpec;
-  readonly model: string;
+  /** `onFailure` may have changed it: a correction goes on with the model that the session has. */
+  model: string;
   sessionId: string;
   attempts: number;
   /** Corrections so far, by label. */
@@ -31,7 +33,10 @@ export interface RunState {
   readonly harness: "pi" | "claude-code" | "codex";
   readonly model: string;
   readonly recorder: RunRecorder;
+  /** Aborted when somebody cancels the run, or when the run ends while phases still run. */
   readonly signal: AbortSignal;
+  /** The first definitive failure of a phase: the run is not green, and no phase follows it. */
+  failure: PhaseFailure | undefined;
   cwd: string;
   /** Commit that the worktree was made from, once there is one. */
   baseSha: string | undefined;
@@ -52,13 +57,9 @@ export interface RunDeps {
   readonly runJob: RunJob;
   readonly feed: EventFeed;
   readonly log: Logger;
-  /** Keeps the worktree as an attempt left it; null when there is nothing to keep. Must not throw. */
-  keepAttempt(attempt: {
-    readonly cwd: string;
-    readonly runId: string;
-    readonly phaseName: string;
-    readonly attempt: number;
-  }): Promise<string | null>;
+  readonly workbench: Workbench;
+  /** Brings the mirrors up to date: no bill is lost before its run ends. Must not throw. */
+  mirrorRun(runId: string): Promise<void>;
 }
 
 const MAX_PHASES = 99;
@@ -71,6 +72,7 @@ export interface OpenedPhase {
 
 /** Takes the next place among the run's phases and records its start. */
 export async function openPhase(state: RunState, phase: { name: string; kind: "agent" | "code"; retries: number }): Promise<OpenedPhase> {
+  if (state.failure !== undefined) throw state.failure;
   if (state.currentPhase !== undefined) {
     throw new Error(`phase ${phase.name} begins while phase ${state.currentPhase} runs: phases of a run are sequential, await each`);
   }

@@ -19,7 +19,9 @@ export interface RunWorkerOptions {
   readonly live: LiveRuns;
   readonly deps: ExecuteDeps;
   /** Called when a run has ended, however. Must not throw. */
-  onSettled?(runId: RunId): Promise<void>;
+  onSettled(runId: RunId): Promise<void>;
+  /** Called when a run's end could not be recorded; its lease is free. Must not throw. */
+  onBroken(runId: RunId): Promise<void>;
 }
 
 /** Takes queued runs and carries them out. */
@@ -44,8 +46,12 @@ export class RunWorker {
 
   /** A run waits in the queue: look now. */
   announce(runId: RunId): void {
-    this.#announced.push(runId);
+    if (this.#options.scope === "announced") this.#announced.push(runId);
     this.#fill();
+  }
+
+  isLive(runId: RunId): boolean {
+    return this.#running.has(runId);
   }
 
   /** Takes nothing more, cancels what runs and waits for it. */
@@ -80,8 +86,11 @@ export class RunWorker {
   async #take(): Promise<Lease | undefined> {
     const { db } = this.#options.deps;
     if (this.#options.scope === "any") return leaseNextRun(db, this.owner, LEASE_MS);
-    const runId = this.#announced.shift();
-    return runId === undefined ? undefined : leaseRun(db, { runId, owner: this.owner, leaseMs: LEASE_MS });
+    for (let runId = this.#announced.shift(); runId !== undefined; runId = this.#announced.shift()) {
+      const lease = await leaseRun(db, { runId, owner: this.owner, leaseMs: LEASE_MS });
+      if (lease !== undefined) return lease;
+    }
+    return undefined;
   }
 
   #carryOut(lease: Lease): void {
@@ -89,8 +98,7 @@ export class RunWorker {
     const controller = new AbortController();
     live.controllers.set(lease.runId, controller);
     const running = this.#execute(lease, controller).finally(() => {
-      live.controllers.delete(lease.runId);
-      live.answers.delete(lease.runId);
+      if (live.controllers.get(lease.runId) === controller) live.controllers.delete(lease.runId);
       this.#running.delete(lease.runId);
       this.#fill();
     });
@@ -98,25 +106,43 @@ export class RunWorker {
   }
 
   async #execute(lease: Lease, controller: AbortController): Promise<void> {
-    const { deps, onSettled } = this.#options;
-    const renewal = setInterval(() => void this.#renew(lease, controller), RENEW_MS);
+    const { deps, onSettled, onBroken } = this.#options;
+    const renewal = this.#keepLease(lease, controller);
     try {
       await executeRun(lease, deps, controller.signal);
       await releaseLease(deps.db, lease);
     } catch (error) {
-      deps.log.error({ err: error, runId: lease.runId }, error instanceof LeaseLost ? "lease lost" : "run could not be recorded");
+      const isLost = error instanceof LeaseLost;
+      deps.log.error({ err: error, runId: lease.runId }, isLost ? "lease lost" : "run could not be recorded");
+      if (!isLost) {
+        // Still `running` in the database: without a holder it is taken over and ended.
+        await releaseLease(deps.db, lease).catch(() => undefined);
+        this.#running.delete(lease.runId);
+        await onBroken(lease.runId);
+      }
     } finally {
       clearInterval(renewal);
-      await onSettled?.(lease.runId);
+      await onSettled(lease.runId);
     }
   }
 
-  async #renew(lease: Lease, controller: AbortController): Promise<void> {
+  /** Renews the lease; a run whose lease could not be renewed in time may be another's by now: it is stopped. */
+  #keepLease(lease: Lease, controller: AbortController): NodeJS.Timeout {
     const { db, log } = this.#options.deps;
-    try {
-      if (!(await renewLease(db, lease, LEASE_MS))) controller.abort(new LeaseLost(`run ${lease.runId} is held by another worker`));
-    } catch (error) {
-      log.warn({ err: error, runId: lease.runId }, "lease not renewed");
-    }
+    let renewedAt = performance.now();
+    const lose = (): void => controller.abort(new LeaseLost(`run ${lease.runId} is held by another worker`));
+    const renew = async (): Promise<void> => {
+      const startedAt = performance.now();
+      try {
+        if (await renewLease(db, lease, LEASE_MS)) renewedAt = startedAt;
+        else lose();
+      } catch (error) {
+        log.warn({ err: error, runId: lease.runId }, "lease not renewed");
+      }
+    };
+    return setInterval(() => {
+      if (performance.now() - renewedAt > LEASE_MS) lose();
+      else void renew();
+    }, RENEW_MS);
   }
 }

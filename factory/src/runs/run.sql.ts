@@ -131,29 +131,59 @@ export async function releaseLease(db: Db, held: Lease): Promise<void> {
 
 /**
  * Takes over runs whose holder has not renewed its lease: they were interrupted by a crash. `isSoleProcess`: nobody else
- * can hold one (the embedded base has one owner), so that no lease is waited for.
+ * can hold one (the embedded base has one owner), so that no lease is waited for. Runs that are `isLive` in this process
+ * are left alone.
  */
 export async function leaseAbandonedRuns(
   db: Db,
-  { owner, leaseMs, isSoleProcess }: { owner: string; leaseMs: number; isSoleProcess: boolean },
+  options: { owner: string; leaseMs: number; isSoleProcess: boolean; isLive(runId: RunId): boolean },
 ): Promise<Lease[]> {
-  let query = db
-    .updateTable("runs")
-    .set({ leaseOwner: owner, leaseUntil: inMs(leaseMs), fence: sql<number>`fence + 1` })
+  const live = await db
+    .selectFrom("runs")
+    .select(["runId", "leaseOwner", "fence", sql<boolean>`lease_until is null or lease_until < now()`.as("isExpired")])
     .where("status", "in", ["running", "waiting"])
-    .where((eb) => eb.or([eb("leaseOwner", "is", null), eb("leaseOwner", "!=", owner)]));
-  if (!isSoleProcess) query = query.where((eb) => eb.or([eb("leaseUntil", "is", null), eb("leaseUntil", "<", sql<string>`now()`)]));
-  const rows = await query.returning(["runId", "fence"]).execute();
-  return rows.map((row) => ({ runId: row.runId, owner, fence: row.fence }));
+    .execute();
+  const leases: Lease[] = [];
+  for (const { runId, leaseOwner, fence, isExpired } of live) {
+    const isAbandoned = leaseOwner === null || isExpired || (options.isSoleProcess && !leaseOwner.startsWith(options.owner));
+    if (!isAbandoned || options.isLive(runId)) continue;
+    const row = await db
+      .updateTable("runs")
+      .set({ leaseOwner: options.owner, leaseUntil: inMs(options.leaseMs), fence: sql<number>`fence + 1` })
+      .where("runId", "=", runId)
+      .where("fence", "=", fence)
+      .returning("fence")
+      .executeTakeFirst();
+    if (row !== undefined) leases.push({ runId, owner: options.owner, fence: row.fence });
+  }
+  return leases;
 }
 
-/** Sets what the factory learns of a run outside its events (worktree, commit, the text it ends with). */
+/** Sets what the factory learns of a run outside its events (worktree, commit, the text it ends with). False: the lease is not ours any more. */
 export async function updateRun(
   db: Db,
   held: Lease,
   values: Partial<Pick<RunRow, "worktree" | "branch" | "baseSha" | "commitSha" | "resultText">>,
-): Promise<void> {
-  await db.updateTable("runs").set(values).where("runId", "=", held.runId).where("fence", "=", held.fence).execute();
+): Promise<boolean> {
+  const row = await db
+    .updateTable("runs")
+    .set(values)
+    .where("runId", "=", held.runId)
+    .where("leaseOwner", "=", held.owner)
+    .where("fence", "=", held.fence)
+    .returning("runId")
+    .executeTakeFirst();
+  return row !== undefined;
+}
+
+/** Puts a run that was leased but never started back into the queue, where it stood. */
+export async function requeueRun(db: Db, held: Lease): Promise<void> {
+  await db
+    .updateTable("runs")
+    .set({ status: "queued", leaseOwner: null, leaseUntil: null })
+    .where("runId", "=", held.runId)
+    .where("fence", "=", held.fence)
+    .execute();
 }
 
 const inMs = (ms: number): ReturnType<typeof sql<string>> => sql<string>`now() + ${ms} * interval '1 millisecond'`;

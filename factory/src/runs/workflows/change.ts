@@ -1,5 +1,6 @@
 import type { Json } from "@harnais/contracts/json.ts";
 import type { Run, Workflow } from "@harnais/contracts/workflow.ts";
+import { PhaseFailure } from "../run-failures.ts";
 import type { ValidationVerdict } from "../workbench.ts";
 import { toRequestLine } from "./correction.ts";
 import type { WorkSteps } from "./work-steps.ts";
@@ -65,7 +66,8 @@ async function validateUntilGreen(run: Run, steps: WorkSteps): Promise<void> {
       { onInterrupt: "rerun" },
     );
     if (verdict === undefined || verdict.ok) return;
-    if (round >= steps.validationAttempts) run.fail(`validation is still red after ${round} corrections: ${verdict.summary}`);
+    if (round >= steps.validationAttempts)
+      throw new PhaseFailure(`validation is still red after ${round} corrections: ${verdict.summary}`, "validation");
     await run.correct("build", verdict.correction, { label: REPAIR_LABEL, of: steps.validationAttempts });
   }
 }
