@@ -23,6 +23,9 @@ const STATUSES: Partial<Record<ErrorCode, ContentfulStatusCode>> = {
   "not-a-repository": 422,
   "bad-ref": 422,
   "part-missing": 424,
+  "base-owned": 503,
+  "database-unreachable": 503,
+  "server-unreachable": 503,
   storage: 507,
 };
 const DEFAULT_STATUS = 422;

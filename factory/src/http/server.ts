@@ -17,6 +17,8 @@ export interface HttpServer {
 
 const V4 = "127.0.0.1";
 const V6 = "::1";
+/** A port that the system calls free is free on IPv4 only: another program may have it on IPv6. */
+const MAX_FREE_PORT_TRIES = 10;
 
 /**
  * Listens on loopback, both families (D4); port 0 is any free one.
@@ -27,19 +29,26 @@ export async function listenHttp(app: Hono, { port, tryHandle }: { port: number;
   const listener: RequestListener = (request, response) => {
     if (!tryHandle(request, response)) void toApp(request, response);
   };
-  const v4 = await listen(listener, { host: V4, port });
-  const chosen = (v4.address() as AddressInfo).port;
-  const v6 = await listen(listener, { host: V6, port: chosen }).catch((error: unknown) => {
-    if (isWithoutV6(error)) return undefined;
-    v4.close();
-    throw error;
-  });
-  const servers = v6 === undefined ? [v4] : [v4, v6];
+  const servers = await listenBoth(listener, port);
+  const chosen = (servers[0].address() as AddressInfo).port;
   return {
     port: chosen,
     url: `http://localhost:${chosen}`,
     close: async (graceMs) => void (await Promise.all(servers.map((server) => closeServer(server, graceMs)))),
   };
+}
+
+async function listenBoth(listener: RequestListener, port: number): Promise<[Server, ...Server[]]> {
+  for (let tries = 1; ; tries++) {
+    const v4 = await listen(listener, { host: V4, port });
+    try {
+      return [v4, await listen(listener, { host: V6, port: (v4.address() as AddressInfo).port })];
+    } catch (error) {
+      if (isWithoutV6(error)) return [v4];
+      v4.close();
+      if (port !== 0 || tries === MAX_FREE_PORT_TRIES || !isInUse(error)) throw error;
+    }
+  }
 }
 
 function listen(listener: RequestListener, { host, port }: { host: string; port: number }): Promise<Server> {
@@ -60,6 +69,8 @@ function listen(listener: RequestListener, { host, port }: { host: string; port:
     server.listen(port, host, () => resolve(server));
   });
 }
+
+const isInUse = (error: unknown): boolean => error instanceof FactoryError && error.code === "port-in-use";
 
 const isWithoutV6 = (error: unknown): boolean =>
   error instanceof Error && "code" in error && (error.code === "EADDRNOTAVAIL" || error.code === "EAFNOSUPPORT");
