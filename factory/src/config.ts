@@ -1,10 +1,10 @@
-import { existsSync, readFileSync } from "node:fs";
-import { homedir } from "node:os";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseEnv } from "node:util";
 import { z } from "zod";
 import { FactoryError, messageOf } from "./lib/errors.ts";
+import { MIN_KNOWN_CHARS } from "./lib/redaction.ts";
 
 // The only reader of the process environment.
 
@@ -19,7 +19,6 @@ const EnvSchema = z.object({
   HARNAIS_WORKTREES_DIR: optional,
   HARNAIS_ENV_FILE: optional,
   HARNAIS_PORT: optional.pipe(z.coerce.number<string | undefined>().int().min(0).max(65_535).optional()),
-  HARNAIS_PUBLIC_URL: httpUrl,
   HARNAIS_URL: httpUrl,
   HARNAIS_TOKEN: optional,
   HARNAIS_PI: optional,
@@ -32,13 +31,10 @@ const EnvSchema = z.object({
 export interface Config {
   /** Absolute. */
   readonly dataDir: string;
-  /** True when HARNAIS_DATA_DIR named it: no search upward. */
-  readonly isDataDirExplicit: boolean;
   readonly worktreesDir: string | undefined;
   readonly databaseUrl: string | undefined;
   /** Port of `serve`; 0 is any free one. Default 4600. */
   readonly port: number;
-  readonly publicUrl: string | undefined;
   /** Server named by HARNAIS_URL, with HARNAIS_TOKEN. */
   readonly server: { readonly url: string; readonly token: string | undefined } | undefined;
   /** Another pi than the one in node_modules. */
@@ -50,18 +46,19 @@ export interface Config {
   readonly concurrency: number;
   /** Folder of the clone (or package) that holds contracts/, factory/ and probes/. */
   readonly rootDir: string;
-  /** What every child process may see of our environment (PATH, locale, time zone, HOME of the user for git only). */
+  /** What every child process may see of our environment: PATH, locale, time zone, certificates. */
   readonly baseEnv: Readonly<Record<string, string>>;
-  readonly userHome: string;
   /** The value of a secret that a row refers to by name; undefined when it is not set. */
   secret(name: string): string | undefined;
-  /** Values of every secret the factory was given, for redaction. */
-  knownSecrets(): readonly string[];
+  /**
+   * Values of every secret the factory was given, for redaction: all of HARNAIS_ENV_FILE, variables named like a secret,
+   * those of `names` (what rows refer to), the password of DATABASE_URL. None is shorter than `MIN_KNOWN_CHARS`.
+   */
+  knownSecrets(names?: readonly string[]): readonly string[];
 }
 
 const PASSED_ON = ["PATH", "LANG", "LC_ALL", "LC_CTYPE", "TZ", "TMPDIR", "NODE_EXTRA_CA_CERTS", "SSL_CERT_FILE", "SSL_CERT_DIR"];
 const SECRET_NAME = /(KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIALS?)$/;
-const MIN_SECRET_CHARS = 8;
 const DATA_FOLDER = ".harnais-data";
 const DEFAULT_PORT = 4600;
 const DEFAULT_CONCURRENCY = 4;
@@ -85,14 +82,14 @@ export function loadConfig({ env = process.env, cwd = process.cwd(), searchUpwar
     throw new FactoryError("bad-config", `${name}: ${issue?.message ?? "invalid"}; correct or unset it`, { field: name });
   }
   const values = parsed.data;
-  const secrets = { ...readEnvFile(values.HARNAIS_ENV_FILE, cwd), ...definedEntries(env) };
+  const fileEnv = readEnvFile(values.HARNAIS_ENV_FILE, cwd);
+  const ownEnv = definedEntries(env);
+  const secrets = { ...fileEnv, ...ownEnv };
   return Object.freeze({
     dataDir: values.HARNAIS_DATA_DIR === undefined ? findDataDir(cwd, searchUpward) : resolve(cwd, values.HARNAIS_DATA_DIR),
-    isDataDirExplicit: values.HARNAIS_DATA_DIR !== undefined,
     worktreesDir: values.HARNAIS_WORKTREES_DIR === undefined ? undefined : resolve(cwd, values.HARNAIS_WORKTREES_DIR),
     databaseUrl: values.DATABASE_URL,
     port: values.HARNAIS_PORT ?? DEFAULT_PORT,
-    publicUrl: values.HARNAIS_PUBLIC_URL,
     server: values.HARNAIS_URL === undefined ? undefined : { url: values.HARNAIS_URL, token: values.HARNAIS_TOKEN },
     piPath: values.HARNAIS_PI === undefined ? undefined : resolve(cwd, values.HARNAIS_PI),
     scenariosDir: values.HARNAIS_SCENARIOS === undefined ? undefined : resolve(cwd, values.HARNAIS_SCENARIOS),
@@ -100,12 +97,12 @@ export function loadConfig({ env = process.env, cwd = process.cwd(), searchUpwar
     concurrency: values.HARNAIS_CONCURRENCY ?? DEFAULT_CONCURRENCY,
     rootDir: join(dirname(fileURLToPath(import.meta.url)), "..", ".."),
     baseEnv: Object.freeze(Object.fromEntries(PASSED_ON.flatMap((name) => (env[name] === undefined ? [] : [[name, env[name]]])))),
-    userHome: env["HOME"] ?? homedir(),
     secret: (name: string) => secrets[name],
-    knownSecrets: () =>
-      Object.entries(secrets)
-        .filter(([name, value]) => SECRET_NAME.test(name) && value.length >= MIN_SECRET_CHARS)
-        .map(([, value]) => value),
+    knownSecrets: (names: readonly string[] = []) => {
+      const named = Object.entries(ownEnv).flatMap(([name, value]) => (SECRET_NAME.test(name) || names.includes(name) ? [value] : []));
+      const all = [...Object.values(fileEnv), ...named, ...passwordsOf(values.DATABASE_URL)];
+      return [...new Set(all)].filter((value) => value.length >= MIN_KNOWN_CHARS);
+    },
   });
 }
 
@@ -122,12 +119,46 @@ function findDataDir(cwd: string, searchUpward: boolean): string {
 function readEnvFile(file: string | undefined, cwd: string): Record<string, string> {
   if (file === undefined) return {};
   try {
-    return definedEntries(parseEnv(readFileSync(resolve(cwd, file), "utf8")));
+    const path = realpathSync(resolve(cwd, file));
+    const text = readFileSync(path, "utf8");
+    refuseInRepository(path);
+    return definedEntries(parseEnv(text));
   } catch (error) {
+    if (error instanceof FactoryError) throw error;
     throw new FactoryError("bad-config", `HARNAIS_ENV_FILE: cannot read ${file} (${messageOf(error)})`, {
       field: "HARNAIS_ENV_FILE",
       cause: error,
     });
+  }
+}
+
+/** What lies in a repository is committed one day, or read by an agent. @throws bad-config */
+function refuseInRepository(file: string): void {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    if (existsSync(join(folder, ".git")))
+      throw new FactoryError(
+        "bad-config",
+        `HARNAIS_ENV_FILE: ${file} lies in the git repository ${folder}: move it out of any repository`,
+        {
+          field: "HARNAIS_ENV_FILE",
+        },
+      );
+    if (folder === dirname(folder)) return;
+  }
+}
+
+/** The password of a database's URL, as written and as meant. */
+function passwordsOf(databaseUrl: string | undefined): string[] {
+  if (databaseUrl === undefined) return [];
+  const { password, searchParams } = new URL(databaseUrl);
+  return [password, decode(password), ...searchParams.getAll("password")];
+}
+
+function decode(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
   }
 }
 

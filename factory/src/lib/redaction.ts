@@ -9,11 +9,12 @@ export interface Redactor {
 }
 
 export interface RedactorOptions {
-  /** Values that were given to the factory as secrets; shorter than 6 characters are not looked for. */
+  /** Values that were given to the factory as secrets; those shorter than `MIN_KNOWN_CHARS` are not looked for. */
   readonly knownSecrets: readonly string[];
 }
 
-const MIN_KNOWN_CHARS = 6;
+/** A shorter known value is met by chance in any text. */
+export const MIN_KNOWN_CHARS = 6;
 const MIN_KNOWN_LINE_CHARS = 20;
 const KNOWN_KIND = "secret";
 
