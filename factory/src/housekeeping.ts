@@ -39,6 +39,7 @@ export function createHousekeeping(deps: HousekeepingDeps): () => Promise<void> 
       if (isFirst) for (const runId of await findJournalsBehind({ db, tracesDir: execute.tracesDir })) deps.journalsBehind.add(runId);
       isFirst = false;
       await completeJournals(deps);
+      await deps.requests.resume();
       for (const { id, runStatus, runReason } of await deps.requests.listStale())
         await deps.requests.move(id, toEndStatus(runStatus, runReason));
     } catch (error) {

@@ -4,7 +4,15 @@ import type { Intent, RequestStatus } from "@harnais/contracts/statuses.ts";
 import type { Kysely } from "kysely";
 import type { Tables } from "../db/tables.ts";
 import { FactoryError } from "../lib/errors.ts";
-import { getRequest, insertRequest, listRequests, listStaleRequests, type RequestRow, updateRequestStatus } from "./request.sql.ts";
+import {
+  getRequest,
+  insertRequest,
+  listRequests,
+  listStaleRequests,
+  listUndispatched,
+  type RequestRow,
+  updateRequestStatus,
+} from "./request.sql.ts";
 
 export interface RequestService {
   /** The console door: stores the request, then hands it on. */
@@ -13,6 +21,8 @@ export interface RequestService {
   report(id: string): Promise<RequestReport>;
   list(query: { after?: string; limit: number }): Promise<{ items: RequestReport[]; next: string | null }>;
   /** Moves a request to another state (`onlyFrom`: if it is in this one) and says so; an unchanged state says nothing. */
+  /** Hands on what was stored and, by a crash, not handed on. */
+  resume(): Promise<void>;
   /** Requests whose run has ended without them (a crash came between). */
   listStale(): Promise<{ id: string; runStatus: string; runReason: string | null }[]>;
   move(id: string, to: { status: RequestStatus; reason?: string | null; intent?: Intent; onlyFrom?: RequestStatus }): Promise<void>;
@@ -31,17 +41,22 @@ export interface RequestServiceDeps {
   dispatch(request: RequestReport): Promise<void>;
 }
 
+const STILL_ON_ITS_WAY_MS = 30_000;
+
 export function createRequestService(deps: RequestServiceDeps): RequestService {
+  const handOn = async (id: string, intent: Intent | undefined): Promise<void> => {
+    await service.move(id, {
+      status: "classified",
+      intent: intent ?? "run",
+      reason: intent === undefined ? "no classification yet: taken as a run" : "intent given at the door",
+    });
+    await deps.dispatch(await service.report(id));
+  };
   const service: RequestService = {
     async create({ text, scope, intent, projectId }) {
       const id = createRequestId();
       await insertRequest(deps.db, { id, text: deps.redactText(text), projectId, scope: scope ?? null, intent: intent ?? null });
-      await service.move(id, {
-        status: "classified",
-        intent: intent ?? "run",
-        reason: intent === undefined ? "no classification yet: taken as a run" : "intent given at the door",
-      });
-      await deps.dispatch(await service.report(id));
+      await handOn(id, intent);
       return service.report(id);
     },
     async report(id) {
@@ -53,6 +68,10 @@ export function createRequestService(deps: RequestServiceDeps): RequestService {
       const rows = await listRequests(deps.db, { ...query, limit: limit + 1 });
       const items = rows.slice(0, limit).map(toReport);
       return { items, next: rows.length > limit ? (items.at(-1)?.requestId ?? null) : null };
+    },
+    async resume() {
+      for (const id of await listUndispatched(deps.db, STILL_ON_ITS_WAY_MS))
+        await handOn(id, (await service.report(id)).intent ?? undefined);
     },
     listStale: () => listStaleRequests(deps.db),
     async move(id, { status, reason = null, ...rest }) {

@@ -41,6 +41,19 @@ export async function listRequests(db: Db, { after, limit }: { after?: string; l
   return query.execute();
 }
 
+/** Requests that were stored and not handed on (a crash came between); those of this moment are still on their way. */
+export async function listUndispatched(db: Db, olderThanMs: number): Promise<string[]> {
+  const rows = await db
+    .selectFrom("requests")
+    .select("id")
+    .where("status", "in", ["received", "classified"])
+    .where("createdAt", "<", sql<string>`now() - ${olderThanMs} * interval '1 millisecond'`)
+    .where((eb) => eb.not(eb.exists(eb.selectFrom("runs").select("runs.runId").whereRef("runs.requestId", "=", "requests.id"))))
+    .orderBy("createdAt")
+    .execute();
+  return rows.map(({ id }) => id);
+}
+
 /** Requests whose run has moved on without them (a crash came between): their id, and the run's state. */
 export async function listStaleRequests(db: Db): Promise<{ id: string; runId: string; runStatus: string; runReason: string | null }[]> {
   return db
