@@ -104,7 +104,9 @@ create table llm_calls (
   response_id text,
   request_bytes bigint,
   response_bytes bigint,
-  constraint llm_calls_pkey PRIMARY KEY (id)
+  constraint llm_calls_pkey PRIMARY KEY (id),
+  constraint llm_calls_cost_status_check CHECK ((cost_status = ANY (ARRAY['priced'::text, 'unpriced'::text, 'notional'::text, 'free'::text, 'estimated'::text]))),
+  constraint llm_calls_outcome_check CHECK ((outcome = ANY (ARRAY['done'::text, 'upstream-error'::text, 'upstream-cut'::text, 'client-abort'::text, 'timeout'::text, 'not-json'::text, 'proxy-killed'::text])))
 );
 CREATE INDEX llm_calls_run ON llm_calls USING btree (run_id, started_at);
 
@@ -197,7 +199,8 @@ create table requests (
   constraint requests_pkey PRIMARY KEY (id),
   constraint requests_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint requests_door_check CHECK ((door = ANY (ARRAY['console'::text, 'mail'::text, 'schedule'::text]))),
-  constraint requests_intent_check CHECK ((intent = ANY (ARRAY['run'::text, 'mission'::text, 'question'::text, 'noise'::text, 'negotiation'::text, 'advice'::text])))
+  constraint requests_intent_check CHECK ((intent = ANY (ARRAY['run'::text, 'mission'::text, 'question'::text, 'noise'::text, 'negotiation'::text, 'advice'::text]))),
+  constraint requests_status_check CHECK ((status = ANY (ARRAY['received'::text, 'scanning'::text, 'blocked'::text, 'needs_person'::text, 'classified'::text, 'dispatched'::text, 'running'::text, 'waiting'::text, 'actioned'::text, 'archived'::text, 'escalated'::text, 'failed'::text, 'cancelled'::text])))
 );
 
 create table runs (
@@ -232,6 +235,7 @@ create table runs (
   constraint runs_pkey PRIMARY KEY (run_id),
   constraint runs_project_id_fkey FOREIGN KEY (project_id) REFERENCES projects(id),
   constraint runs_request_id_fkey FOREIGN KEY (request_id) REFERENCES requests(id),
+  constraint runs_agent_check CHECK ((agent = ANY (ARRAY['pi'::text, 'claude-code'::text, 'codex'::text]))),
   constraint runs_level_check CHECK ((level = ANY (ARRAY['none'::text, 'guard'::text, 'sandbox'::text]))),
   constraint runs_status_check CHECK ((status = ANY (ARRAY['queued'::text, 'running'::text, 'waiting'::text, 'done'::text, 'failed'::text, 'cancelled'::text])))
 );
@@ -246,7 +250,8 @@ create table sessions (
   cwd text not null,
   created_at timestamp with time zone not null default now(),
   constraint sessions_pkey PRIMARY KEY (session_id),
-  constraint sessions_phase_id_fkey FOREIGN KEY (phase_id) REFERENCES phases(phase_id)
+  constraint sessions_phase_id_fkey FOREIGN KEY (phase_id) REFERENCES phases(phase_id),
+  constraint sessions_harness_check CHECK ((harness = ANY (ARRAY['pi'::text, 'claude-code'::text, 'codex'::text])))
 );
 CREATE INDEX sessions_phase ON sessions USING btree (phase_id);
 

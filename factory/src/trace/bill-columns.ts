@@ -1,9 +1,10 @@
+import { BILL_OUTCOMES, COST_STATUSES } from "@harnais/contracts/bill.ts";
 import { cleanText, type BillRow } from "./parse-line.ts";
 
 // X3: the columns of `llm_calls`, in the order of the table; what a journal line says under another type is left null.
 
 /** As PostgreSQL bounds them: a value beyond is not known, it must not cost the batch. */
-type ColumnType = "text" | "integer" | "bigint" | "real" | "money" | "boolean";
+type ColumnType = "text" | "outcome" | "cost-status" | "integer" | "bigint" | "real" | "money" | "boolean";
 
 const OPENING = {
   id: "text",
@@ -33,7 +34,7 @@ const OUTCOME = {
   overhead_ms: "real",
   total_ms: "real",
   http_status: "integer",
-  outcome: "text",
+  outcome: "outcome",
   finish_reason: "text",
   input: "bigint",
   cache_read: "bigint",
@@ -43,7 +44,7 @@ const OUTCOME = {
   reasoning: "bigint",
   usage_source: "text",
   cost_usd: "money",
-  cost_status: "text",
+  cost_status: "cost-status",
   price_version: "text",
   response_id: "text",
   response_bytes: "bigint",
@@ -74,6 +75,11 @@ export function mergeBills(first: BillRecord | undefined, next: BillRecord): Bil
   return { ...first, ...Object.fromEntries(OUTCOME_COLUMNS.map((column) => [column, next[column] ?? null])) };
 }
 
+/** Words that PostgreSQL checks. */
+const WORDS: Readonly<Record<"outcome" | "cost-status", ReadonlySet<unknown>>> = {
+  outcome: new Set(BILL_OUTCOMES),
+  "cost-status": new Set(COST_STATUSES),
+};
 const MAX_USD = 1_000_000; // numeric(15,9)
 const MAX_INTEGER = 2_147_483_647;
 const MAX_MS = 1e15;
@@ -82,6 +88,9 @@ function toValue(value: unknown, type: ColumnType): BillValue {
   switch (type) {
     case "text":
       return typeof value === "string" ? cleanText(value) : null;
+    case "outcome":
+    case "cost-status":
+      return WORDS[type].has(value) ? (value as string) : null;
     case "integer":
       return Number.isSafeInteger(value) && Math.abs(value as number) <= MAX_INTEGER ? (value as number) : null;
     case "bigint":

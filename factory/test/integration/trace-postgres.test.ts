@@ -144,7 +144,8 @@ describeOnBases("the worker's mirror", (test) => {
         cost_usd: -1e300,
         started_at: "never",
         attempt: 1e10,
-        outcome: 7,
+        outcome: "exploded",
+        cost_status: "dear",
         model_answered: "\u0000",
       },
     });
@@ -157,8 +158,8 @@ describeOnBases("the worker's mirror", (test) => {
       ...[1, 2, 3, 4, 5, 7].map(() => [null, null, null, null, at]),
       [10, 0.5, 2, "t\uFFFD", at],
     ]);
-    const bills = await sql`select seq, input, cost_usd, attempt, outcome from llm_calls where id = 'h-c1'`.execute(db);
-    expect(bills.rows).toEqual([{ seq: 0, input: null, costUsd: null, attempt: null, outcome: null }]);
+    const bills = await sql`select seq, input, cost_usd, attempt, outcome, cost_status from llm_calls where id = 'h-c1'`.execute(db);
+    expect(bills.rows).toEqual([{ seq: 0, input: null, costUsd: null, attempt: null, outcome: null, costStatus: null }]);
   });
 
   test("an opening bill has no outcome until its closing line comes; the first closing line wins", async ({ db }) => {

@@ -46,7 +46,8 @@ const STATEMENTS = [
     project_id text references projects (id),
     scope text,
     intent text check (intent in ('run', 'mission', 'question', 'noise', 'negotiation', 'advice')),
-    status text not null,
+    status text not null check (status in ('received', 'scanning', 'blocked', 'needs_person', 'classified', 'dispatched', 'running',
+      'waiting', 'actioned', 'archived', 'escalated', 'failed', 'cancelled')),
     reason text,
     created_at timestamptz not null default now()
   )`,
@@ -57,7 +58,7 @@ const STATEMENTS = [
     workflow text not null,
     workflow_sha text,
     input text not null,
-    agent text,
+    agent text check (agent in ('pi', 'claude-code', 'codex')),
     model text,
     status text not null check (status in ('queued', 'running', 'waiting', 'done', 'failed', 'cancelled')),
     level text not null default 'none' check (level in ('none', 'guard', 'sandbox')),
@@ -106,7 +107,7 @@ const STATEMENTS = [
   `create table sessions (
     session_id text primary key,
     phase_id text not null references phases (phase_id),
-    harness text not null,
+    harness text not null check (harness in ('pi', 'claude-code', 'codex')),
     cwd text not null,
     created_at timestamptz not null default now()
   )`,
@@ -162,6 +163,7 @@ const STATEMENTS = [
     from harness_events h
     join sessions s on s.session_id = h.session_id
     join phases p on p.phase_id = s.phase_id`,
+  // No unique (job_id, seq), though ids are <job_id>-c<seq>: a damaged bill is kept under '' and 0, it must not stop the mirror.
   `create table llm_calls (
     id text primary key,
     run_id text,
@@ -184,7 +186,7 @@ const STATEMENTS = [
     overhead_ms real,
     total_ms real,
     http_status integer,
-    outcome text,
+    outcome text check (outcome in ('done', 'upstream-error', 'upstream-cut', 'client-abort', 'timeout', 'not-json', 'proxy-killed')),
     finish_reason text,
     input bigint,
     cache_read bigint,
@@ -194,7 +196,7 @@ const STATEMENTS = [
     reasoning bigint,
     usage_source text,
     cost_usd numeric(15,9),
-    cost_status text,
+    cost_status text check (cost_status in ('priced', 'unpriced', 'notional', 'free', 'estimated')),
     price_version text,
     message_count integer,
     tool_count integer,
