@@ -13,6 +13,7 @@ import {
   updateRun,
 } from "../../src/runs/run.sql.ts";
 import { savePhaseFacts } from "../../src/runs/event.sql.ts";
+import { openDatabase } from "../../src/db/open-database.ts";
 import { describeOnBases } from "./support/database.ts";
 import { openFactory, type RunningFactory } from "./support/running-factory.ts";
 
@@ -201,3 +202,38 @@ describeOnBases("the engine", (test) => {
     expect(await (await running.send(`/api/requests/${asked.requestId}`)).text()).not.toContain(token);
   });
 });
+
+describeOnBases("a start after a crash", (test) => {
+  test("hands on a request that was stored and not handed on, and completes the journal of a finished run", async ({ testDatabase }) => {
+    const { databaseUrl } = testDatabase;
+    const first = await openFactory({ databaseUrl });
+    const runId = await first.start({ workflow: "prompt", input: "Que fait ce projet ?" });
+    await first.finished(runId);
+    const journal = join(first.dataDir, "traces", `${runId}.jsonl`);
+    const root = await first.stop();
+    const whole = readFileSync(journal, "utf8");
+    writeFileSync(journal, whole.slice(0, whole.lastIndexOf("\n", whole.length - 2) + 1));
+    const database = await openDatabase({ dataDir: first.dataDir, databaseUrl });
+    await storeOldRequest(database.db);
+    await database.close();
+
+    const second = await openFactory({ databaseUrl, root });
+    try {
+      expect(readFileSync(journal, "utf8")).toBe(whole);
+      const request = (await (await second.send("/api/requests/req_0123456789ab")).json()) as { runId: string; status: string };
+      expect(await second.finished(request.runId)).toMatchObject({ status: "done", workflow: "prompt", requestId: "req_0123456789ab" });
+    } finally {
+      await second.close();
+    }
+  });
+});
+
+/** A request of an hour ago that got no further than its first row. */
+async function storeOldRequest(db: TestDb): Promise<void> {
+  const createdAt = new Date(Date.now() - 3_600_000).toISOString();
+  const row = { id: "req_0123456789ab", door: "console" as const, text: "Que fait ce projet ?", projectId: "plume", scope: null };
+  await db
+    .insertInto("requests")
+    .values({ ...row, intent: "question", status: "received", reason: null, createdAt })
+    .execute();
+}

@@ -29,6 +29,8 @@ export interface RunningFactory {
   events(runId: string): readonly JournalEvent[];
   harness(sessionId: string): readonly HarnessEvent[];
   git(...args: string[]): string;
+  /** Stops it and leaves its folder for a next one (`root`). */
+  stop(): Promise<string>;
   close(): Promise<void>;
 }
 
@@ -49,12 +51,15 @@ export interface HarnessEvent {
 export interface FactoryOptions {
   readonly databaseUrl?: string | undefined;
   readonly env?: Readonly<Record<string, string>>;
+  /** Folder of a factory that was stopped. */
+  readonly root?: string;
 }
 
-export async function openFactory({ databaseUrl, env = {} }: FactoryOptions = {}): Promise<RunningFactory> {
-  const root = mkdtempSync(join(tmpdir(), "harnais-factory-"));
+export async function openFactory(options: FactoryOptions = {}): Promise<RunningFactory> {
+  const { databaseUrl, env = {}, root = mkdtempSync(join(tmpdir(), "harnais-factory-")) } = options;
   const dataDir = join(root, "data");
-  const plume = makeSampleRepository(join(root, "plume"));
+  const plume = join(root, "plume");
+  if (options.root === undefined) makeSampleRepository(plume);
   const config = loadConfig({
     cwd: root,
     env: {
@@ -80,6 +85,10 @@ export async function openFactory({ databaseUrl, env = {} }: FactoryOptions = {}
     events: (runId) => readJsonl<JournalEvent>(join(dataDir, "traces", `${runId}.jsonl`)),
     harness: (sessionId) => readJsonl<HarnessEvent>(join(dataDir, "traces", "harness", `${sessionId}.jsonl`)),
     git: (...args) => runGit(plume, args),
+    async stop() {
+      await api[Symbol.asyncDispose]();
+      return root;
+    },
     async close() {
       await api[Symbol.asyncDispose]();
       rmSync(root, { recursive: true, force: true });
