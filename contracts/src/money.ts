@@ -54,32 +54,25 @@ export interface CostSum {
 
 /** Adds known costs; an unknown one (null) makes the sum incomplete, never smaller by a zero. No cost at all is a complete zero. */
 export function sumCosts(costs: Iterable<number | null>): CostSum {
-  let known = 0;
-  let knownCount = 0;
-  let unknownCount = 0;
-  for (const cost of costs) {
-    if (cost === null) unknownCount++;
-    else {
-      known += cost;
-      knownCount++;
-    }
-  }
-  return { nanoUsd: knownCount === 0 && unknownCount > 0 ? null : known, complete: unknownCount === 0 };
+  const { sum, complete } = sumKnown(costs);
+  return { nanoUsd: sum, complete };
 }
 
 /** Adds token counts; null (unknown) only when none is known. */
-export function sumTokens(counts: Iterable<number | null>): number | null {
-  let known = 0;
+export const sumTokens = (counts: Iterable<number | null>): number | null => sumKnown(counts).sum;
+
+function sumKnown(parts: Iterable<number | null>): { readonly sum: number | null; readonly complete: boolean } {
+  let sum = 0;
   let knownCount = 0;
   let unknownCount = 0;
-  for (const count of counts) {
-    if (count === null) unknownCount++;
+  for (const part of parts) {
+    if (part === null) unknownCount++;
     else {
-      known += count;
+      sum += part;
       knownCount++;
     }
   }
-  return knownCount === 0 && unknownCount > 0 ? null : known;
+  return { sum: knownCount === 0 && unknownCount > 0 ? null : sum, complete: unknownCount === 0 };
 }
 
 export interface MoneyFormat {

@@ -1,3 +1,4 @@
+import type { ModelId } from "@harnais/contracts/model-id.ts";
 import type { Price } from "@harnais/contracts/money.ts";
 import type { Harness } from "@harnais/contracts/statuses.ts";
 import type { Command } from "../launcher/process.ts";
@@ -11,8 +12,7 @@ export interface AgentTask {
   readonly isNewSession: boolean;
   readonly mode: "explore" | "code";
   readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
-  /** `provider/id`. */
-  readonly model: string;
+  readonly model: ModelId;
   /** Null: the model has no price row. */
   readonly price: Price | null;
   /** Context window and output cap told to the CLI, in tokens. */

@@ -28,7 +28,7 @@ export function toPiFiles(task: AgentTask): Record<string, string> {
 
 /** The provider keeps its real name: it is what the harness trace shows. */
 function toModels(task: AgentTask): object {
-  const { provider, model } = splitModel(task.model);
+  const { provider, model } = task.model;
   return {
     providers: {
       [provider]: {
@@ -46,12 +46,6 @@ function toModels(task: AgentTask): object {
       },
     },
   };
-}
-
-/** `provider/id`; the id may hold slashes itself. */
-export function splitModel(model: string): { provider: string; model: string } {
-  const slash = model.indexOf("/");
-  return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
 }
 
 /** Without a price pi needs zeros: the parser and the probe turn them into "unknown". */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { type JsonRecord, parseRecord } from "@harnais/contracts/json.ts";
 import { MAX_LINE_BYTES } from "@harnais/contracts/journal-line.ts";
 import type { AgentEvent, AgentStreamParser } from "./agent-adapter.ts";
 import type { PriceStatus } from "./pi-config.ts";
@@ -64,19 +65,12 @@ export function createPiParser(price: PriceStatus): AgentStreamParser {
   };
 }
 
-function parseObject(line: string): Record<string, unknown> | undefined {
-  if (!line.startsWith("{") || line.length > MAX_LINE_BYTES) return undefined;
-  try {
-    const value: unknown = JSON.parse(line);
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
-}
+const parseObject = (line: string): JsonRecord | undefined =>
+  line.startsWith("{") && line.length <= MAX_LINE_BYTES ? parseRecord(line) : undefined;
 
 const toNoise = (line: string): AgentEvent => ({ type: "noise", line: line.slice(0, MAX_NOISE_CHARS) });
 
-function toEvents(type: LineType, value: Record<string, unknown>, price: PriceStatus): readonly AgentEvent[] | undefined {
+function toEvents(type: LineType, value: JsonRecord, price: PriceStatus): readonly AgentEvent[] | undefined {
   switch (type) {
     case "session": {
       const line = LINES.session.safeParse(value);

@@ -15,7 +15,7 @@ const task: AgentTask = {
   sessionId: "3f2a9c7e-1d1f-4b56-9a9e-0d2a4e7b8c11",
   isNewSession: true,
   mode: "explore",
-  model: "openrouter/z-ai/glm-5.3:free",
+  model: { provider: "openrouter", model: "z-ai/glm-5.3:free" },
   price: { input: 3, output: 15, cacheRead: 0.3, cacheWrite5m: 3.75, cacheWrite1h: 6 },
   contextWindow: 200_000,
   maxOutputTokens: 32_768,
@@ -48,7 +48,7 @@ test("pi is started by our Node with its own folders, the probe by name, and not
         "--no-mcp",
         "--offline",
       ],
-      ...["--session-dir", join(task.homeDir, "sessions"), "--session-id", task.sessionId, "--model", task.model],
+      ...["--session-dir", join(task.homeDir, "sessions"), "--session-id", task.sessionId, "--model", "openrouter/z-ai/glm-5.3:free"],
       ...["--tools", "read,ls"],
     ],
   });

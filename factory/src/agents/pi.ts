@@ -1,3 +1,4 @@
+import { toModelId } from "@harnais/contracts/model-id.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AgentAdapter, AgentLaunch, AgentProgram, AgentTask } from "./agent-adapter.ts";
@@ -47,7 +48,7 @@ function toLaunch(
     ...["--session-dir", sessionDir],
     // `--session` opens only: a lost session cannot silently become a fresh one.
     ...[task.isNewSession ? "--session-id" : "--session", task.sessionId],
-    ...["--model", task.model],
+    ...["--model", toModelId(task.model)],
     ...(tools.length === 0 ? ["--no-tools"] : ["--tools", tools.join(",")]),
     ...(task.systemPrompt === undefined ? [] : ["--append-system-prompt", systemPromptFile]),
   ];

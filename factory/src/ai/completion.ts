@@ -1,3 +1,4 @@
+import { parseJson } from "@harnais/contracts/json.ts";
 import { type Price, nanoToUsd, priceNanoUsd, totalTokens } from "@harnais/contracts/money.ts";
 import type { CountedCall } from "@harnais/contracts/runner-event.ts";
 import { z } from "zod";
@@ -43,12 +44,4 @@ export function toRefusedCall(label: string): CountedCall {
 /** A call that went up and broke off: what it cost is not known here. */
 export function toUnknownCall(label: string): CountedCall {
   return { kind: "factory", response_id: null, label, tokens: null, cost_usd: null, stop_reason: "error" };
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,4 +1,4 @@
-import type { Json } from "@harnais/contracts/json.ts";
+import { type Json, parseJson as parseAnyJson } from "@harnais/contracts/json.ts";
 
 // JSON in a model's text: alone, in fences, or in prose. Hostile text costs a bounded number of steps.
 
@@ -74,11 +74,4 @@ function toComparable(value: Json): string {
   }
 }
 
-function parseJson(text: string): Json | undefined {
-  if (text === "") return undefined;
-  try {
-    return JSON.parse(text) as Json;
-  } catch {
-    return undefined;
-  }
-}
+const parseJson = (text: string): Json | undefined => parseAnyJson(text) as Json | undefined;

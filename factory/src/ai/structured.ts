@@ -8,7 +8,7 @@ import { REPAIR_SYSTEM, toRepairPrompt } from "./repair-prompt.ts";
 import type { ReadStructured, StructuredRequest, StructuredResult } from "./structured-port.ts";
 
 /** Phase label of every repair call (X1). */
-export const REPAIR_LABEL = "structured-repair";
+const STRUCTURED_REPAIR_LABEL = "structured-repair";
 
 /** Reads structured output, with one repair call through `proxy` when the text does not hold it. */
 export function createReadStructured(proxy: LlmProxy): ReadStructured {
@@ -51,7 +51,7 @@ async function repair(proxy: LlmProxy, { request, fault, check, isDoubled }: Rep
 async function askForRepair(proxy: LlmProxy, request: StructuredRequest, fault: string, signal: AbortSignal): Promise<ModelAnswer> {
   const question = {
     ...{ runId: request.runId, phaseId: request.phaseId, attempt: request.attempt, model: request.model },
-    ...{ label: REPAIR_LABEL, system: REPAIR_SYSTEM, user: toRepairPrompt(request.text, request.schema, fault) },
+    ...{ label: STRUCTURED_REPAIR_LABEL, system: REPAIR_SYSTEM, user: toRepairPrompt(request.text, request.schema, fault) },
   };
   const responseFormat = { type: "json_schema", json_schema: { name: "answer", schema: request.schema } };
   const first = await callModel(proxy, { ...question, responseFormat }, signal);

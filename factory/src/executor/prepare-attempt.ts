@@ -101,7 +101,7 @@ async function toTask(
     sessionId: job.sessionId,
     isNewSession,
     mode: job.mode,
-    model: `${model.provider}/${model.model}`,
+    model: { provider: model.provider, model: model.model },
     price: model.price,
     contextWindow: model.contextWindow,
     maxOutputTokens: model.maxOutputTokens,
@@ -132,7 +132,6 @@ function toRunEnv(job: Job, dataDir: string): Record<string, string> {
 }
 
 function mintToken(job: Job, task: AgentTask, proxy: LlmProxy): string {
-  const slash = task.model.indexOf("/");
   return proxy.tokens.mint({
     runId: job.runId,
     phaseId: job.phaseId,
@@ -141,8 +140,7 @@ function mintToken(job: Job, task: AgentTask, proxy: LlmProxy): string {
     jobId: job.jobId,
     labels: [job.label],
     agent: job.harness,
-    provider: task.model.slice(0, slash),
-    model: task.model.slice(slash + 1),
+    ...task.model,
     expiresAtMs: Date.now() + job.limits.timeoutMs + TOKEN_MARGIN_MS,
   });
 }

@@ -1,3 +1,5 @@
+import { isRecord, parseRecord } from "@harnais/contracts/json.ts";
+
 /** A chat-completions request as the proxy reads it. */
 export interface ChatRequest {
   readonly body: Readonly<Record<string, unknown>>;
@@ -12,7 +14,7 @@ export interface ChatRequest {
 
 /** Reads a body; undefined when it is not a JSON object. */
 export function parseChatRequest(bytes: Buffer): ChatRequest | undefined {
-  const body = parseObject(bytes);
+  const body = parseRecord(bytes.toString("utf8"));
   if (body === undefined) return undefined;
   const messages = Array.isArray(body["messages"]) ? (body["messages"] as readonly unknown[]) : null;
   return {
@@ -39,17 +41,4 @@ export function toUpstreamBody(request: ChatRequest, model: string): Buffer {
       ...(request.stream && { stream_options: { ...options, include_usage: true } }),
     }),
   );
-}
-
-function parseObject(bytes: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

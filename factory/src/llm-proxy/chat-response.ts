@@ -1,3 +1,4 @@
+import { isRecord, type JsonRecord, parseRecord } from "@harnais/contracts/json.ts";
 import type { TokenUsage } from "@harnais/contracts/money.ts";
 import { toTokenUsage } from "./chat-usage.ts";
 import type { ResponseRecord } from "./response-record.ts";
@@ -19,8 +20,6 @@ export interface ResponseFacts {
   /** The provider reported an error inside its answer. */
   readonly hasError: boolean;
 }
-
-type JsonObject = Readonly<Record<string, unknown>>;
 
 /** Facts of a streamed answer: the first event gives id and model, the last ones finish reason and usage. */
 export function readStreamFacts(record: ResponseRecord): ResponseFacts {
@@ -73,7 +72,7 @@ interface StreamEnd {
 }
 
 /** The first event that carries an id: providers may begin with comments and notices. */
-function findFirst(lines: readonly string[]): JsonObject | undefined {
+function findFirst(lines: readonly string[]): JsonRecord | undefined {
   for (const line of lines) {
     const event = parseObject(line);
     if (typeof event?.["id"] === "string") return event;
@@ -102,7 +101,7 @@ function readEnd(lines: readonly string[]): StreamEnd {
   return { isDone, finishReason, usage, isReadable, hasError };
 }
 
-function charsOf(event: JsonObject | undefined, field: "delta" | "message"): number {
+function charsOf(event: JsonRecord | undefined, field: "delta" | "message"): number {
   const choice = firstChoice(event);
   const part = isRecord(choice?.[field]) ? choice[field] : {};
   const texts: unknown[] = [part["content"], part["reasoning_content"], part["reasoning"]];
@@ -119,26 +118,16 @@ function dataLines(bytes: Buffer): readonly string[] {
     .flatMap((line) => (line.startsWith("data:") ? [line.slice(5).trim()] : []));
 }
 
-function firstChoice(event: JsonObject | undefined): JsonObject | undefined {
+function firstChoice(event: JsonRecord | undefined): JsonRecord | undefined {
   const choices = event?.["choices"];
   const choice: unknown = Array.isArray(choices) ? choices[0] : undefined;
   return isRecord(choice) ? choice : undefined;
 }
 
-function parseObject(text: string): JsonObject | undefined {
-  if (!text.startsWith("{") && !text.trimStart().startsWith("{")) return undefined;
-  try {
-    const value: unknown = JSON.parse(text);
-    return isRecord(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
+function parseObject(text: string): JsonRecord | undefined {
+  return text.trimStart().startsWith("{") ? parseRecord(text) : undefined;
 }
 
 function textOf(value: unknown, maxChars: number): string | null {
   return typeof value === "string" && value !== "" ? value.slice(0, maxChars) : null;
-}
-
-function isRecord(value: unknown): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

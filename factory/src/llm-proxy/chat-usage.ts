@@ -1,3 +1,4 @@
+import { isRecord } from "@harnais/contracts/json.ts";
 import type { TokenUsage } from "@harnais/contracts/money.ts";
 
 // The `usage` object of the chat-completions dialect.
@@ -21,8 +22,4 @@ export function toTokenUsage(value: unknown): TokenUsage | null {
 
 function countOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_TOKENS ? value : undefined;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,8 +1,9 @@
+import { parseModelId } from "@harnais/contracts/model-id.ts";
 import type { Logger } from "pino";
 import { FactoryError } from "../lib/errors.ts";
 import type { ModelRows } from "./model-rows.ts";
 import { REHEARSAL_PRICE_VERSION, toPrice } from "./price.ts";
-import { type Provider, REHEARSAL, SERVED_DIALECTS, splitModel } from "./provider.ts";
+import { type Provider, REHEARSAL, SERVED_DIALECTS } from "./provider.ts";
 import type { ModelCatalog, ModelInfo } from "./proxy-port.ts";
 import type { RehearsalServer } from "./rehearsal/rehearsal-server.ts";
 import type { ScenarioBook } from "./rehearsal/scenario-book.ts";
@@ -54,7 +55,7 @@ export function createModelCatalog(parts: CatalogParts): RoutedCatalog {
   return {
     route,
     async find(model) {
-      const split = splitModel(model);
+      const split = parseModelId(model);
       if (split === undefined)
         throw new FactoryError("unknown-model", `model "${model}": write provider/id, e.g. rehearsal/demo`, { field: "model" });
       return (await route(split.provider, split.model)).info;

@@ -1,6 +1,5 @@
 import { expect, test } from "vitest";
 import { hasSixDecimals, parsePriceId, toPriceId } from "./price.ts";
-import { splitModel } from "./provider.ts";
 
 test.each([
   { provider: "openai", model: "gpt", version: "2026-01-01" },
@@ -11,11 +10,6 @@ test.each([
 
 test.each(["", "a", "a/b", "a@b", "/b@c", "a/@c", "a/b@"])("%j is no price's id", (id) => {
   expect(parsePriceId(id)).toBeUndefined();
-});
-
-test("a model is provider and id; the id may hold slashes", () => {
-  expect(splitModel("openrouter/a/b")).toEqual({ provider: "openrouter", model: "a/b" });
-  for (const wrong of ["", "a", "/a", "a/"]) expect(splitModel(wrong)).toBeUndefined();
 });
 
 test.each([

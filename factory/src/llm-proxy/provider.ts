@@ -25,10 +25,3 @@ export const DEFAULT_PROVIDERS: readonly Provider[] = [
   { name: "openrouter", dialect: "chat-completions", baseUrl: "https://openrouter.ai/api/v1", keyEnv: "OPENROUTER_API_KEY", enabled: true },
   { name: "ollama", dialect: "chat-completions", baseUrl: "http://127.0.0.1:11434/v1", keyEnv: null, enabled: false },
 ];
-
-/** `provider/id` in its two parts; the id may hold slashes itself. Undefined when a part is missing. */
-export function splitModel(model: string): { readonly provider: string; readonly model: string } | undefined {
-  const slash = model.indexOf("/");
-  if (slash <= 0 || slash === model.length - 1) return undefined;
-  return { provider: model.slice(0, slash), model: model.slice(slash + 1) };
-}

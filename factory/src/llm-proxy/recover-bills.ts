@@ -1,3 +1,4 @@
+import { parseJson } from "@harnais/contracts/json.ts";
 import { BillLineSchema, MAX_LINE_BYTES } from "@harnais/contracts/journal-line.ts";
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -94,12 +95,4 @@ async function* readLines(file: string): AsyncGenerator<string> {
     if (held.length > MAX_LINE_BYTES) held = Buffer.alloc(0);
   }
   yield held.toString("utf8");
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

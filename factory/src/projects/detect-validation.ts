@@ -1,5 +1,6 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseJson } from "@harnais/contracts/json.ts";
 import { z } from "zod";
 
 /**
@@ -25,7 +26,7 @@ const RUNNERS: readonly (readonly [lockFile: string, runner: string])[] = [
 ];
 
 async function detectNode(repoDir: string): Promise<string[]> {
-  const parsed = Scripts.safeParse(parseJson(await read(repoDir, "package.json")));
+  const parsed = Scripts.safeParse(parseJson((await read(repoDir, "package.json")) ?? ""));
   if (!parsed.success) return [];
   const { scripts } = parsed.data;
   const runner = await findRunner(repoDir);
@@ -61,11 +62,3 @@ const detectCargo = async (repoDir: string): Promise<string[]> =>
 const detectGo = async (repoDir: string): Promise<string[]> => ((await read(repoDir, "go.mod")) === undefined ? [] : ["go test ./..."]);
 
 const read = (repoDir: string, file: string): Promise<string | undefined> => readFile(join(repoDir, file), "utf8").catch(() => undefined);
-
-function parseJson(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? "null");
-  } catch {
-    return null;
-  }
-}

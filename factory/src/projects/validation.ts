@@ -1,8 +1,8 @@
+import { toRequestLine } from "@harnais/contracts/request-line.ts";
 import { mkdir } from "node:fs/promises";
 import { stripVTControlCharacters } from "node:util";
 import type { Config } from "../config.ts";
 import type { CommandResult, Launcher } from "../launcher/process.ts";
-import { toRequestLine } from "../runs/workflows/correction.ts";
 
 export interface ValidationDeps {
   readonly launcher: Pick<Launcher, "runCommand">;

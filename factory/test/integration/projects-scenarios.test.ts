@@ -1,3 +1,4 @@
+import { toRequestLine } from "@harnais/contracts/request-line.ts";
 import { readdirSync, readFileSync } from "node:fs";
 import { appendFile, mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -7,7 +8,6 @@ import type { Scenario } from "../../src/llm-proxy/rehearsal/scenario.ts";
 import { createRedactor } from "../../src/lib/redaction.ts";
 import { createWorkbench } from "../../src/projects/run-workbench.ts";
 import { createSecretScanner } from "../../src/projects/secret-patterns.ts";
-import { toRequestLine } from "../../src/runs/workflows/correction.ts";
 import { createProjectBench, ROOT_DIR } from "./support/project-bench.ts";
 import type { ProjectBench } from "./support/project-bench.ts";
 import { createScenarioAgent } from "./support/scenario-agent.ts";

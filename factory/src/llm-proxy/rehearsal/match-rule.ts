@@ -1,3 +1,4 @@
+import { isRecord } from "@harnais/contracts/json.ts";
 import type { Rule } from "./scenario.ts";
 
 /** What a rule can see of a request: all of it from the messages, so that a killed and resumed call repeats. */
@@ -64,8 +65,4 @@ function textOf(message: Readonly<Record<string, unknown>>): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content.map((part: unknown) => (isRecord(part) && typeof part["text"] === "string" ? part["text"] : "")).join("");
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,3 +1,4 @@
+import { isRecord, parseRecord } from "@harnais/contracts/json.ts";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -57,7 +58,7 @@ export function createRehearsalServer(options: RehearsalOptions): RehearsalServe
     const n = ++requests;
     if (request.method !== "POST" || request.url?.split("?")[0] !== "/v1/chat/completions")
       return sendError(response, 404, "the rehearsal model serves POST /v1/chat/completions");
-    const body = parseObject(read.bytes);
+    const body = parseRecord(read.bytes.toString("utf8"));
     if (body === undefined) return sendError(response, 400, "the body is not a JSON object");
     await rehearse(options.scenarios, { body, sizeBytes: read.bytes.length, n, response, note });
   }
@@ -150,16 +151,7 @@ function describe({ turn, user, toolResult }: Conversation): string {
 
 function wantsUsage(body: Readonly<Record<string, unknown>>): boolean {
   const options = body["stream_options"];
-  return typeof options === "object" && options !== null && "include_usage" in options && options.include_usage === true;
-}
-
-function parseObject(bytes: Buffer): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(bytes.toString("utf8"));
-    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
-  }
+  return isRecord(options) && options["include_usage"] === true;
 }
 
 async function pause(ms: number | undefined, signal: AbortSignal): Promise<void> {

@@ -1,3 +1,7 @@
+import { toRequestLine } from "@harnais/contracts/request-line.ts";
+
+export { toRequestLine };
+
 /** What a further attempt is told in the live session: why the one before failed, and the request once more. */
 export function toRetryCorrection(reason: string, input: string): string {
   return [
@@ -6,10 +10,4 @@ export function toRetryCorrection(reason: string, input: string): string {
     toRequestLine(input),
     "Go on from where it stopped and finish what was asked.",
   ].join("\n");
-}
-
-/** `Request: <first line>`, the line by which every prompt of a phase quotes what a person asked for. */
-export function toRequestLine(input: string): string {
-  const [first = "", ...rest] = input.trim().split(/\r?\n/);
-  return rest.length === 0 ? `Request: ${first}` : `Request: ${first}\n${rest.join("\n")}`;
 }
