@@ -18,6 +18,7 @@ export interface ScenarioAgent {
 }
 
 const MAX_TURNS = 12;
+const KEPT_CHARS = 50 * 1024;
 
 export function createScenarioAgent(scenario: Scenario, { system, cwd }: { readonly system: string; readonly cwd: string }): ScenarioAgent {
   const messages: Message[] = [{ role: "system", content: system }];
@@ -82,7 +83,8 @@ function edit(file: string, path: string, edits: readonly { oldText: string; new
 function bash(cwd: string, command: string): string {
   const env = { PATH: process.env["PATH"] ?? "", HOME: join(cwd, "..", "home") };
   try {
-    return execFileSync("/bin/sh", ["-c", command], { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    // As pi does: of a long output the end is kept.
+    return execFileSync("/bin/sh", ["-c", command], { cwd, env, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).slice(-KEPT_CHARS);
   } catch (error) {
     const { stdout = "", status = null } = error as { stdout?: string; status?: number | null };
     return `${stdout}\n\nCommand exited with code ${status}`;
