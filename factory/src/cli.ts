@@ -1,10 +1,9 @@
 import "./lib/compile-cache.ts"; // first: what is loaded later is kept
 import { setUncaughtExceptionCaptureCallback } from "node:process";
 import { defineCommand, renderUsage, runCommand } from "citty";
-import { FactoryError, messageOf, toExitCode } from "./lib/errors.ts";
 import { findCommand, refuseUnknownOptions } from "./commands/command-line.ts";
-
-const VERSION = "0.1.0";
+import { FactoryError, messageOf, toExitCode } from "./lib/errors.ts";
+import { VERSION } from "./lib/version.ts";
 
 /** Every command is one lazily imported file: what a command does not need is not loaded. */
 const main = defineCommand({
@@ -32,7 +31,12 @@ async function runCli(rawArgs: string[]): Promise<void> {
   const args = rawArgs.filter((arg) => arg !== "--debug");
   // A reader that closes the pipe early (`| head`) is no error of ours.
   process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
-  setUncaughtExceptionCaptureCallback((error) => fail(error, isDebug));
+  // Rejections that nobody awaits come here too. What waits for the part that broke would wait for ever: agents end with us,
+  // the next start recovers the rest.
+  setUncaughtExceptionCaptureCallback((error) => {
+    fail(error, isDebug);
+    process.exit();
+  });
   try {
     const { command, path, rest } = await findCommand(main, args);
     if (rest.includes("--help") || rest.includes("-h") || args[0] === "help") {

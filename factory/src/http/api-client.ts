@@ -32,6 +32,8 @@ export interface Connection {
 }
 
 const HEALTH_TIMEOUT_MS = 3_000;
+/** What `/health` of a Harnais says; another program that got the port says something else, and must not get the token. */
+const HealthSchema = z.object({ ok: z.literal(true), version: z.string().min(1) });
 
 /**
  * The server that serves this configuration's data folder (or HARNAIS_URL); undefined when none runs.
@@ -42,11 +44,11 @@ export async function findServer(config: Config): Promise<Connection | undefined
   const found = named === undefined ? readServerFile(config.dataDir) : { url: named.url, token: named.token ?? "" };
   if (found === undefined) return undefined;
   const url = found.url.replace(/\/+$/, "");
-  const send: Send = (path, init) => fetch(`${url}${path}`, init);
+  const send: Send = (path, init) => fetch(`${url}${path}`, { ...init, redirect: "error" });
   try {
     const health = await send("/health", { signal: AbortSignal.timeout(HEALTH_TIMEOUT_MS) });
     if (!health.ok) throw new Error(`HTTP ${health.status}`);
-    await health.body?.cancel();
+    if (!HealthSchema.safeParse(parseJson(await health.text())).success) throw new Error("what answers there is no Harnais");
   } catch (error) {
     if (named === undefined) return undefined;
     throw new FactoryError(
@@ -66,7 +68,7 @@ export function createApi(connection: Connection): Api {
       headers: { authorization: `Bearer ${connection.token}`, ...(body === undefined ? {} : { "content-type": "application/json" }) },
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
-    const text = await response.text();
+    const text = await readText(connection, response);
     const answer: unknown = text === "" ? {} : parseJson(text);
     if (!response.ok) throw toError(response.status, answer);
     return answer;
@@ -87,10 +89,18 @@ async function request(connection: Connection, path: string, init: RequestInit):
   try {
     return await connection.send(path, init);
   } catch (error) {
-    throw new FactoryError("server-unreachable", `the Harnais server at ${connection.where} does not answer: ${causeOf(error)}`, {
-      cause: error,
-    });
+    throw unreachable(connection, error);
   }
+}
+
+function readText(connection: Connection, response: Response): Promise<string> {
+  return response.text().catch((error: unknown) => {
+    throw unreachable(connection, error);
+  });
+}
+
+function unreachable({ where }: Connection, error: unknown): FactoryError {
+  return new FactoryError("server-unreachable", `the Harnais server at ${where} does not answer: ${causeOf(error)}`, { cause: error });
 }
 
 const ErrorBody = z.object({ error: z.object({ code: z.string(), message: z.string(), field: z.string().optional() }) });
@@ -108,11 +118,13 @@ async function* readEvents(
   signal: AbortSignal,
 ): AsyncIterable<EventFrame> {
   const query = new URLSearchParams({ ...(run === undefined ? {} : { run }), ...(after === undefined ? {} : { after: String(after) }) });
-  const response = await request(connection, `/api/events?${query.toString()}`, {
-    headers: { authorization: `Bearer ${connection.token}` },
-    signal,
+  const headers = { authorization: `Bearer ${connection.token}` };
+  const response = await request(connection, `/api/events?${query.toString()}`, { headers, signal }).catch((error: unknown) => {
+    if (signal.aborted) return undefined;
+    throw error;
   });
-  if (!response.ok || response.body === null) throw toError(response.status, parseJson(await response.text()));
+  if (response === undefined) return;
+  if (!response.ok || response.body === null) throw toError(response.status, parseJson(await readText(connection, response)));
   const frames: EventFrame[] = [];
   const parser = createParser({ onEvent: (event) => frames.push(JSON.parse(event.data) as EventFrame) });
   const decoder = new TextDecoder();
@@ -121,13 +133,14 @@ async function* readEvents(
   signal.addEventListener("abort", cancel, { once: true });
   try {
     while (!signal.aborted) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      parser.feed(decoder.decode(value, { stream: true }));
+      const chunk = await reader.read().catch((error: unknown) => {
+        if (signal.aborted) return undefined;
+        throw unreachable(connection, error);
+      });
+      if (chunk === undefined || chunk.done) return;
+      parser.feed(decoder.decode(chunk.value, { stream: true }));
       yield* frames.splice(0);
     }
-  } catch (error) {
-    if (!signal.aborted) throw error;
   } finally {
     signal.removeEventListener("abort", cancel);
     cancel();
