@@ -13,7 +13,7 @@ function judge(cause: EndCause, change: Partial<AttemptEvidence> = {}, hasTooMan
     ...{ exitCode: 0, signal: null, sawFinal: true, lastStopReason: "stop", lastError: null, text: "Done.", stderrTail: "" },
     ...change,
   };
-  const end = { cause, exitCode: evidence.exitCode, signal: evidence.signal, durationMs: 1, swept: 0 };
+  const end = { cause, exitCode: evidence.exitCode, signal: evidence.signal, durationMs: 1, swept: 0, survivors: [] };
   return judgeAttempt({ end, evidence, hasTooManyTurns }, pi, { limits });
 }
 

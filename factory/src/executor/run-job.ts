@@ -84,12 +84,13 @@ async function carryOut(attempt: Attempt, deps: RunJobDeps & { git: Git }, signa
   signal.throwIfAborted();
   const agent = findAgent(deps.agents, job.harness);
   // What a factory that crashed left behind in this session.
-  if (job.resume) await deps.launcher.sweep({ name: SESSION_MARK, value: job.sessionId });
+  if (job.resume) warnOfSurvivors(await deps.launcher.sweep({ name: SESSION_MARK, value: job.sessionId }), log);
   const prepared = await prepareAttempt(job, { ...deps, log }, agent);
   try {
     const context = { launcher: deps.launcher, redactor: deps.redactor, log, book, observer, maxTurns: job.limits.maxTurns };
     const facts = await followAttempt(prepared, context, signal);
     attempt.text = facts.evidence.text;
+    warnOfSurvivors(facts.end, log);
     signal.throwIfAborted();
     const failure = judgeAttempt(facts, agent, job);
     if (failure !== undefined) return failure;
@@ -101,6 +102,10 @@ async function carryOut(attempt: Attempt, deps: RunJobDeps & { git: Git }, signa
       );
     }
   }
+}
+
+function warnOfSurvivors({ survivors }: { readonly survivors: readonly number[] }, log: Logger): void {
+  if (survivors.length > 0) log.error({ pids: survivors }, "processes of the session are alive in spite of SIGKILL");
 }
 
 function toCancelReason({ reason }: AbortSignal): string {

@@ -2,7 +2,7 @@ import type { DrivenProcess, ExitStatus } from "./driver.ts";
 import { endWithUs } from "./live-groups.ts";
 import type { EndCause, ProcessEnd, ProcessLimits } from "./process.ts";
 import type { ProcessMark } from "./process-table.ts";
-import { killGroup, sweepMarked } from "./sweep.ts";
+import { killGroup, type SweepResult, sweepMarked } from "./sweep.ts";
 
 const TERM_GRACE_MS = 5000;
 // SIGKILL works at once; a leader that is still there (uninterruptible sleep) must not hold the factory.
@@ -61,9 +61,9 @@ export function followProcess(driven: DrivenProcess, options: FollowOptions, sig
     const status = await Promise.race([driven.exited, stuck]);
     timers.clear();
     signal.removeEventListener("abort", onAbort);
-    const swept = await settle(driven, options);
+    const { ended: swept, survivors } = await settle(driven, options);
     forget();
-    return { cause, ...status, durationMs: Math.round(performance.now() - startedAt), swept };
+    return { cause, ...status, durationMs: Math.round(performance.now() - startedAt), swept, survivors };
   };
   return {
     done: finish(),
@@ -76,8 +76,10 @@ export function followProcess(driven: DrivenProcess, options: FollowOptions, sig
   };
 }
 
+const NOBODY: SweepResult = { ended: 0, survivors: [] };
+
 /** After every end: the rest of the group, those who left it, and the output to its last byte. */
-async function settle(driven: DrivenProcess, options: FollowOptions): Promise<number> {
+async function settle(driven: DrivenProcess, options: FollowOptions): Promise<SweepResult> {
   killGroup(driven.pid, "SIGKILL");
   const timers = createTimers();
   const tooLong = new Promise<void>((resolve) => timers.after(DRAIN_MS, resolve));
@@ -86,7 +88,7 @@ async function settle(driven: DrivenProcess, options: FollowOptions): Promise<nu
     driven.closeOutput();
     options.onDrained();
   });
-  const [swept] = await Promise.all([options.mark === undefined ? 0 : sweepMarked(options.mark), drain]);
+  const [swept] = await Promise.all([options.mark === undefined ? NOBODY : sweepMarked(options.mark), drain]);
   return swept;
 }
 

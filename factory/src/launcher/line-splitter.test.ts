@@ -47,9 +47,7 @@ describe("toCleanLine", () => {
   test("hostile sequences take linear time", () => {
     for (const unit of ["\u001B", "\u001B[", "\u001B]", "\u001B[0", "\u001B[ ", "[0;"]) {
       const line = `\u001B[${unit.repeat(1_000_000)}`;
-      const startedAt = performance.now();
-      toCleanLine(line);
-      expect(performance.now() - startedAt).toBeLessThan(5000); // quadratic would take hours
+      expect(toCleanLine(line).length).toBeLessThan(line.length); // quadratic would take hours: the test would not end
     }
   });
 });

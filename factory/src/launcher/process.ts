@@ -1,4 +1,5 @@
 import type { ConfinementLevel } from "@harnais/contracts/statuses.ts";
+import type { SweepResult } from "./sweep.ts";
 
 // The launcher's port: the one door to processes. `launch` (launch.ts) follows a long-lived command line by line,
 // `runCommand` (run-command.ts) runs a short one to its end (git, validation). Both take the same shapes.
@@ -45,13 +46,15 @@ export interface ProcessEnd {
   readonly durationMs: number;
   /** Descendants that the sweep had to end. */
   readonly swept: number;
+  /** Pids of descendants that are alive in spite of the sweep; empty but for a machine in trouble. */
+  readonly survivors: readonly number[];
 }
 
 export interface RunningProcess {
   readonly pid: number;
   /** Kernel start time of `pid` (clock ticks since boot on Linux): with the pid it names one process for good. */
   readonly startTime: string | null;
-  /** Resolves when the process has ended, its output is drained and no marked descendant is alive. Never rejects. */
+  /** Resolves when the process has ended, its output is drained and no marked descendant is alive, but for `survivors`. Never rejects. */
   readonly done: Promise<ProcessEnd>;
   /** The CLI has said its last word: it gets `graceMs` to leave by itself, then the ladder (cause `after-final`). */
   expectEnd(graceMs: number): void;
@@ -83,6 +86,6 @@ export interface Launcher {
   launch(command: Command, options: LaunchOptions, signal: AbortSignal): RunningProcess;
   /** Never rejects for a non-zero exit. @throws part-missing when the program cannot be found; the abort reason on abort (after the process is gone). */
   runCommand(command: Command, options: RunCommandOptions, signal: AbortSignal): Promise<CommandResult>;
-  /** Ends every process that carries the mark, until none is left; returns how many there were. */
-  sweep(mark: { readonly name: string; readonly value: string }): Promise<number>;
+  /** Ends every process that carries the mark, until none is left or 8 s are over: then there are survivors. */
+  sweep(mark: { readonly name: string; readonly value: string }): Promise<SweepResult>;
 }

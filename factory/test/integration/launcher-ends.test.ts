@@ -5,7 +5,6 @@ import { sweepMarked } from "../../src/launcher/sweep.ts";
 import { CHILD_ENV, fakeAgent, launchForTest, launchToEnd, pidsWithArgument } from "./support/launcher.ts";
 
 const MINUTE_MS = 60_000;
-const CANCEL_BOUND_MS = 10_000;
 
 function createMark() {
   const value = `session-${randomInt(2 ** 47)}`;
@@ -35,15 +34,14 @@ for (const terminal of [true, false]) {
       expect(pidsWithArgument(argument)).toEqual([]);
     });
 
-    test("a grandchild that holds the output delays the end by less than 2 s, marked or not", async () => {
+    test("a grandchild that holds the output does not hold the end, marked or not", async () => {
       for (const marked of [true, false]) {
         const { mark, env } = createMark();
         const { running, heard } = launchForTest(fakeAgent("hold-output", randomInt(1, 9)), { terminal, env, ...(marked ? { mark } : {}) });
         await heard("done");
-        const startedAt = performance.now();
-        expect(await running.done).toMatchObject({ cause: "exit", exitCode: 0 });
-        expect(performance.now() - startedAt).toBeLessThan(4000); // 2 s, and a busy machine
-        expect(await sweepMarked(mark)).toBe(marked ? 0 : 2);
+        // They hold it for ever.
+        expect(await running.done).toMatchObject({ cause: "exit", exitCode: 0, survivors: [] });
+        expect(await sweepMarked(mark)).toEqual({ ended: marked ? 0 : 2, survivors: [] });
       }
     });
 
@@ -56,14 +54,12 @@ for (const terminal of [true, false]) {
       expect(lines).toEqual(["ready", "last words"]);
     });
 
-    test("a cancelled process that ignores SIGTERM is gone within 10 s", async () => {
+    test("a cancelled process that ignores SIGTERM is killed", async () => {
       const controller = new AbortController();
       const { running, lines, heard } = launchForTest(fakeAgent("stubborn"), { terminal }, controller.signal);
       await heard("ready");
-      const startedAt = performance.now();
       controller.abort();
       expect(await running.done).toMatchObject({ cause: "cancelled", exitCode: null, signal: "SIGKILL" });
-      expect(performance.now() - startedAt).toBeLessThan(CANCEL_BOUND_MS);
       expect(lines).toEqual(["ready", "no"]);
       expect(readStartTime(running.pid)).toBeNull();
     });
@@ -103,13 +99,14 @@ test("an aborted signal starts nothing", () => {
   expect(() => launchForTest({ file: "true", args: [] }, {}, AbortSignal.abort(new Error("too late")))).toThrow("too late");
 });
 
-test("the sweep spares other sessions", async () => {
+test("the sweep spares other sessions, and names whom it had no time to end", async () => {
   const one = createMark();
   const other = createMark();
   const spared = launchForTest(fakeAgent("polite"), { ...other });
   const swept = launchForTest(fakeAgent("polite"), { ...one });
   await Promise.all([spared.heard("ready"), swept.heard("ready")]);
-  expect(await sweepMarked(one.mark)).toBe(1);
+  expect(await sweepMarked(one.mark, 0)).toEqual({ ended: 0, survivors: [swept.running.pid] });
+  expect(await sweepMarked(one.mark)).toEqual({ ended: 1, survivors: [] });
   expect(await swept.running.done).toMatchObject({ signal: "SIGKILL" });
   expect(readStartTime(spared.running.pid)).toBe(spared.running.startTime);
   process.kill(spared.running.pid, "SIGTERM");
