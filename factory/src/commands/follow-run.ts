@@ -76,7 +76,8 @@ async function showEvents(
     let why = "it ends the stream of events before the run has ended";
     try {
       // After its last event a run has none to wait for: the report alone is missing.
-      for await (const frame of isFinished ? [] : api.events({ run: runId, after }, signal)) {
+      const frames: AsyncIterable<EventFrame> | readonly EventFrame[] = isFinished ? [] : api.events({ run: runId, after }, signal);
+      for await (const frame of frames) {
         reconnects = 0;
         after = frame.seq ?? after;
         const liveLine = progress.toLiveLine(frame);

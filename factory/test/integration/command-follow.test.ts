@@ -157,7 +157,9 @@ function startAtTerminal(args: readonly string[], env: Readonly<Record<string, s
   let output = "";
   terminal.onData((data) => (output += data));
   let isOver = false;
-  onTestFinished(() => isOver || terminal.kill("SIGKILL"));
+  onTestFinished(() => {
+    if (!isOver) terminal.kill("SIGKILL");
+  });
   const end = new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
   void end.then(() => (isOver = true));
   return { end, output: () => output, type: (text: string) => terminal.write(text) };
