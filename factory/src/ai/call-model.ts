@@ -74,7 +74,7 @@ interface PreparedRequest {
 }
 
 async function prepare(proxy: LlmProxy, question: ModelQuestion): Promise<PreparedRequest> {
-  const { price, provider, model } = await proxy.catalog.find(question.model);
+  const { price, provider, model } = await proxy.catalog.find(question.model, { runId: question.runId });
   const { runId, phaseId, attempt, label } = question;
   const jobId = toFactoryJobId(runId);
   const token = proxy.tokens.mint({

@@ -96,7 +96,7 @@ async function toTask(
   proxy: LlmProxy,
   { homeDir, isNewSession }: { homeDir: string; isNewSession: boolean },
 ): Promise<AgentTask> {
-  const model = await proxy.catalog.find(job.model);
+  const model = await proxy.catalog.find(job.model, { runId: job.runId });
   return {
     sessionId: job.sessionId,
     isNewSession,

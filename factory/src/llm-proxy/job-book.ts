@@ -19,7 +19,7 @@ export function createJobBook(dataDir: string, catalog: RoutedCatalog): JobBook 
   const byRun = new Map<string, Map<string, Promise<BilledJob>>>();
 
   async function open(claims: ProxyClaims): Promise<BilledJob> {
-    const route = await catalog.route(claims.provider, claims.model);
+    const route = await catalog.route(claims.provider, claims.model, { runId: claims.runId });
     // The factory's own calls of a run that waited span processes; an attempt's job lives in one.
     let last = claims.jobId.endsWith("-f") ? await findLastBillNumber(dataDir, claims.jobId) : 0;
     return { route, nextNumber: () => ++last };

@@ -18,7 +18,7 @@ import type { LlmProxy } from "./proxy-port.ts";
 import { createProxyTokens } from "./proxy-tokens.ts";
 import { discardRest } from "./read-body.ts";
 import { createRehearsalServer, type RehearsalServer } from "./rehearsal/rehearsal-server.ts";
-import { createScenarioBook, type ScenarioBook } from "./rehearsal/scenario-book.ts";
+import { createScenarioBook } from "./rehearsal/scenario-book.ts";
 import { createRunningCalls } from "./running-calls.ts";
 
 const MINUTE_MS = 60_000;
@@ -52,7 +52,6 @@ export interface LlmProxyServer extends LlmProxy {
   mountAt(origin: string): void;
   /** Listens alone, for a command without a server; resolves to the base URL. Port 0 is any free one. */
   listen(address: { readonly host: string; readonly port: number }): Promise<string>;
-  readonly scenarios: ScenarioBook;
   readonly rehearsal: RehearsalServer;
   /** Ends every call that is up (billed as `proxy-killed`), then everything it opened. */
   stop(): Promise<void>;
@@ -92,10 +91,11 @@ export function createLlmProxy({ config, rows, log, limits = DEFAULT_LIMITS }: L
         tokens.revokeRun(runId);
         running.abortRun(runId);
         jobs.forgetRun(runId);
+        scenarios.forgetRun(runId);
       },
     },
     catalog,
-    scenarios,
+    addScenarios: (runId, folder) => scenarios.addRun(runId, folder),
     rehearsal,
     ...door,
     async settleRun(runId) {

@@ -4,8 +4,8 @@ import { FactoryError } from "../lib/errors.ts";
 import type { ModelRows } from "./model-rows.ts";
 import { REHEARSAL_PRICE_VERSION, toPrice } from "./price.ts";
 import { type Provider, REHEARSAL, SERVED_DIALECTS } from "./provider.ts";
-import type { ModelCatalog, ModelInfo } from "./proxy-port.ts";
-import type { RehearsalServer } from "./rehearsal/rehearsal-server.ts";
+import type { ModelCatalog, ModelInfo, ModelScope } from "./proxy-port.ts";
+import { type RehearsalServer, toScopedUrl } from "./rehearsal/rehearsal-server.ts";
 import type { ScenarioBook } from "./rehearsal/scenario-book.ts";
 
 // No table holds the sizes of a provider's models: small enough that a CLI compacts before today's providers refuse.
@@ -23,7 +23,7 @@ export interface ModelRoute {
 
 export interface RoutedCatalog extends ModelCatalog {
   /** @throws unknown-provider, unknown-model, bad-scenario; database-unreachable when no last known answer serves. */
-  route(provider: string, model: string): Promise<ModelRoute>;
+  route(provider: string, model: string, scope?: ModelScope): Promise<ModelRoute>;
 }
 
 export interface CatalogParts {
@@ -37,8 +37,8 @@ export interface CatalogParts {
 export function createModelCatalog(parts: CatalogParts): RoutedCatalog {
   const lastKnown = new Map<string, ModelRoute>();
 
-  async function route(provider: string, model: string): Promise<ModelRoute> {
-    if (provider === REHEARSAL) return routeToRehearsal(parts, model);
+  async function route(provider: string, model: string, scope?: ModelScope): Promise<ModelRoute> {
+    if (provider === REHEARSAL) return routeToRehearsal(parts, model, scope);
     const key = `${provider}/${model}`;
     try {
       const found = await routeToProvider(parts.rows, provider, model);
@@ -54,17 +54,17 @@ export function createModelCatalog(parts: CatalogParts): RoutedCatalog {
 
   return {
     route,
-    async find(model) {
+    async find(model, scope) {
       const split = parseModelId(model);
       if (split === undefined)
         throw new FactoryError("unknown-model", `model "${model}": write provider/id, e.g. rehearsal/demo`, { field: "model" });
-      return (await route(split.provider, split.model)).info;
+      return (await route(split.provider, split.model, scope)).info;
     },
   };
 }
 
-async function routeToRehearsal({ rows, scenarios, rehearsal }: CatalogParts, name: string): Promise<ModelRoute> {
-  const scenario = scenarios.find(name);
+async function routeToRehearsal({ rows, scenarios, rehearsal }: CatalogParts, name: string, scope?: ModelScope): Promise<ModelRoute> {
+  const scenario = scenarios.find(name, scope);
   const row = await rows.findProvider(REHEARSAL).catch(() => undefined);
   if (row?.enabled === false) throw disabled(REHEARSAL);
   const price = scenario.price === null ? null : toPrice(scenario.price);
@@ -79,7 +79,7 @@ async function routeToRehearsal({ rows, scenarios, rehearsal }: CatalogParts, na
       maxOutputTokens: scenario.maxOutputTokens,
     },
     dialect: "chat-completions",
-    baseUrl: await rehearsal.start(),
+    baseUrl: toScopedUrl(await rehearsal.start(), scope),
     keyEnv: null,
   };
 }

@@ -39,9 +39,15 @@ export interface ModelInfo {
   readonly maxOutputTokens: number;
 }
 
+/** Whose rehearsal scenarios count besides the shared ones: those of a run's project, or of a folder before there is a run. */
+export type ModelScope = { readonly runId: string } | { readonly folder: string };
+
 export interface ModelCatalog {
-  /** `provider/id` → what is known of it. @throws unknown-provider, unknown-model (rehearsal scenario that does not exist). */
-  find(model: string): Promise<ModelInfo>;
+  /**
+   * `provider/id` → what is known of it. @throws unknown-provider, unknown-model (rehearsal scenario that does not exist),
+   * bad-scenario; database-unreachable.
+   */
+  find(model: string, scope?: ModelScope): Promise<ModelInfo>;
 }
 
 export interface LlmProxy {
@@ -49,6 +55,8 @@ export interface LlmProxy {
   readonly catalog: ModelCatalog;
   /** `http://127.0.0.1:<port>/v1`, once it listens. */
   baseUrl(): string;
+  /** Makes the scenarios of `folder` (the project's `.harnais/rehearsal/`) the run's own, until its tokens are revoked. */
+  addScenarios(runId: string, folder: string): void;
   /** Waits until every call of the run has its closing bill line; bounded by 5 s. */
   settleRun(runId: string): Promise<void>;
 }

@@ -169,20 +169,31 @@ test("faults: a status, a cut, a stall, no usage", async () => {
   expect(bySeq.map((bill) => bill.output)).toEqual([0, 1, 1, 0, 5]);
 });
 
-test("a scenario is looked for in each folder in turn, and read again when it changes", async () => {
+test("a project's scenarios are its runs' alone, come after the shared ones, and are read again when they change", async () => {
   await open({ name: "first", rules: [{ then: { text: "configured" } }] });
   const folder = mkdtempSync(join(tmpdir(), "harnais-rehearsal-"));
   const write = (name: string, text: string): void =>
     writeFileSync(join(folder, `${name}.yml`), `name: ${name}\nrules:\n  - then: { text: ${text} }\n`);
   write("first", "project");
   write("second", "project");
+  const ofAnother = async (model: string): Promise<number> => {
+    const token = house.token({ provider: "rehearsal", model, runId: "bbbbbbbb", jobId: "bbbbbbbb-01-a1" });
+    return (await house.post(HELLO, { token })).status;
+  };
   expect((await ask("second")).status).toBe(404);
-  house.proxy.scenarios.addFolder(folder);
+  house.proxy.addScenarios(RUN_ID, folder);
   expect(await (await ask("first")).text()).toContain("configured");
   expect(await (await ask("second")).text()).toContain("project");
   write("second", "changed-text");
   expect(await (await ask("second")).text()).toContain("changed-text");
-  expect(house.proxy.scenarios.names()).toEqual(["first", "second"]);
+  expect([await ofAnother("first"), await ofAnother("second")]).toEqual([200, 404]);
+  const { find } = house.proxy.catalog;
+  expect(await find("rehearsal/second", { runId: RUN_ID })).toMatchObject({ model: "second", rehearsal: true });
+  expect(await find("rehearsal/second", { folder })).toMatchObject({ model: "second", rehearsal: true });
+  for (const scope of [undefined, { runId: "bbbbbbbb" }, { folder: join(folder, "nowhere") }])
+    await expect(find("rehearsal/second", scope)).rejects.toMatchObject({ code: "unknown-model" });
+  house.proxy.tokens.revokeRun(RUN_ID);
+  expect((await ask("second")).status).toBe(404);
   rmSync(folder, { recursive: true });
 });
 

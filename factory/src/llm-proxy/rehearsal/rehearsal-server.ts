@@ -6,6 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Logger } from "pino";
 import { FactoryError, messageOf } from "../../lib/errors.ts";
 import { openJournal } from "../../lib/journal.ts";
+import type { ModelScope } from "../proxy-port.ts";
 import { readBody } from "../read-body.ts";
 import { type ComposedAnswer, composeAnswer, toChunks, toCompletion } from "./compose-answer.ts";
 import { type Conversation, findRule, toConversation } from "./match-rule.ts";
@@ -16,6 +17,13 @@ import { substituteText } from "./substitute.ts";
 const MAX_BODY_BYTES = 64 * 1024 * 1024;
 const DEFAULT_STALL_CHUNKS = 2;
 const SHOWN_CHARS = 200;
+
+const PATH = /^\/v1(?:\/run\/([0-9a-f]{1,64}))?\/chat\/completions(?:\?|$)/;
+
+/** The server's base URL as a run is told it, so that its project's scenarios are found. */
+export function toScopedUrl(baseUrl: string, scope: ModelScope | undefined): string {
+  return scope !== undefined && "runId" in scope ? `${baseUrl}/run/${scope.runId}` : baseUrl;
+}
 
 export interface RehearsalOptions {
   readonly scenarios: ScenarioBook;
@@ -56,11 +64,12 @@ export function createRehearsalServer(options: RehearsalOptions): RehearsalServe
     const read = await readBody(request, MAX_BODY_BYTES);
     if (read.type !== "body") return void response.destroy();
     const n = ++requests;
-    if (request.method !== "POST" || request.url?.split("?")[0] !== "/v1/chat/completions")
-      return sendError(response, 404, "the rehearsal model serves POST /v1/chat/completions");
+    const path = PATH.exec(request.url ?? "");
+    if (request.method !== "POST" || path === null) return sendError(response, 404, "the rehearsal model serves POST /v1/chat/completions");
     const body = parseRecord(read.bytes.toString("utf8"));
     if (body === undefined) return sendError(response, 400, "the body is not a JSON object");
-    await rehearse(options.scenarios, { body, sizeBytes: read.bytes.length, n, response, note });
+    const scope = path[1] === undefined ? undefined : { runId: path[1] };
+    await rehearse(options.scenarios, { scope, body, sizeBytes: read.bytes.length, n, response, note });
   }
 
   return {
@@ -79,6 +88,7 @@ export function createRehearsalServer(options: RehearsalOptions): RehearsalServe
 }
 
 interface Exchange {
+  readonly scope: ModelScope | undefined;
   readonly body: Readonly<Record<string, unknown>>;
   readonly sizeBytes: number;
   readonly n: number;
@@ -92,7 +102,7 @@ async function rehearse(scenarios: ScenarioBook, exchange: Exchange): Promise<vo
   const conversation = toConversation(body);
   let scenario: Scenario;
   try {
-    scenario = scenarios.find(model);
+    scenario = scenarios.find(model, exchange.scope);
   } catch (error) {
     note.write({ n, model, turn: conversation.turn, rule: null });
     if (!(error instanceof FactoryError)) throw error;

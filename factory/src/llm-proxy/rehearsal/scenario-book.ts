@@ -1,24 +1,25 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { basename, extname, join } from "node:path";
 import { FactoryError, messageOf } from "../../lib/errors.ts";
+import type { ModelScope } from "../proxy-port.ts";
 import { parseScenario } from "./parse-scenario.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Where scenarios are looked for; files are read again when they change. */
 export interface ScenarioBook {
-  /** Adds a folder at the end of the search (a project's `.harnais/rehearsal/`); one that does not exist is fine. */
-  addFolder(folder: string): void;
+  /** Searched last, for this run alone: its project's `.harnais/rehearsal/`. A folder that does not exist is fine. */
+  addRun(runId: string, folder: string): void;
+  forgetRun(runId: string): void;
   /** The first scenario of that name. @throws unknown-model; bad-scenario when its file is wrong. */
-  find(name: string): Scenario;
-  /** Names of every readable scenario, sorted. */
-  names(): readonly string[];
+  find(name: string, scope?: ModelScope): Scenario;
 }
 
 const EXTENSIONS = [".yaml", ".yml"];
 
-/** `folders` in the order of search: shipped, HARNAIS_SCENARIOS, projects'. */
+/** `folders` in the order of search: shipped, HARNAIS_SCENARIOS. A project cannot hide what stands there. */
 export function createScenarioBook(folders: readonly string[]): ScenarioBook {
-  const search = [...new Set(folders)];
+  const shared = [...new Set(folders)];
+  const byRun = new Map<string, string>();
   const cache = new Map<string, { readonly stamp: string; readonly scenario: Scenario }>();
 
   function read(file: string): Scenario | undefined {
@@ -52,10 +53,11 @@ export function createScenarioBook(folders: readonly string[]): ScenarioBook {
   }
 
   return {
-    addFolder: (folder) => {
-      if (!search.includes(folder)) search.push(folder);
-    },
-    find(name) {
+    addRun: (runId, folder) => void byRun.set(runId, folder),
+    forgetRun: (runId) => void byRun.delete(runId),
+    find(name, scope) {
+      const own = scope === undefined ? undefined : "folder" in scope ? scope.folder : byRun.get(scope.runId);
+      const search = own === undefined ? shared : [...shared, own];
       if (/^[a-z0-9][a-z0-9-]{0,62}$/.test(name))
         for (const folder of search) {
           const scenario = findIn(folder, name);
@@ -65,7 +67,6 @@ export function createScenarioBook(folders: readonly string[]): ScenarioBook {
         field: "model",
       });
     },
-    names: () => [...new Set(search.flatMap(scenariosOf).map((scenario) => scenario.name))].sort(),
   };
 }
 
