@@ -1,4 +1,5 @@
 // Copies the redaction patterns of contracts/ into the probes, which may not import anything: `node scripts/generate-redaction-copy.ts`.
+// With `--check` nothing is written, and a copy that differs ends it with 1.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { REDACTION_PATTERNS, type RedactionPattern } from "../contracts/src/redaction-patterns.ts";
@@ -24,9 +25,21 @@ export function withRedactionCopy(probe: string, patterns: readonly RedactionPat
   return `${probe.slice(0, begin + BEGIN.length)}${copy}${probe.slice(end)}`;
 }
 
+/** Probes under `root` whose copy differs; brought up to date unless `isCheck`. */
+export function updateCopies(root: string, { isCheck }: { readonly isCheck: boolean }): string[] {
+  return REDACTING_PROBES.filter((file) => {
+    const path = join(root, file);
+    const probe = readFileSync(path, "utf8");
+    const wanted = withRedactionCopy(probe);
+    if (probe !== wanted && !isCheck) writeFileSync(path, wanted);
+    return probe !== wanted;
+  });
+}
+
 if (import.meta.main) {
-  for (const file of REDACTING_PROBES) {
-    const path = join(import.meta.dirname, "..", file);
-    writeFileSync(path, withRedactionCopy(readFileSync(path, "utf8")));
-  }
+  const isCheck = process.argv.includes("--check");
+  const differing = updateCopies(join(import.meta.dirname, ".."), { isCheck });
+  for (const file of differing)
+    process.stdout.write(`${file}: ${isCheck ? "the patterns differ from contracts/ (npm run fix)" : "brought up to date"}\n`);
+  if (isCheck && differing.length > 0) process.exitCode = 1;
 }
