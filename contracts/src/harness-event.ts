@@ -26,7 +26,6 @@ export const AssistantPayloadSchema = HarnessBillSchema.extend({
   /** Head of the CLI's error, when the call failed. */
   error: z.string().nullish(),
 });
-export type AssistantPayload = z.infer<typeof AssistantPayloadSchema>;
 
 export const CompactionPayloadSchema = HarnessBillSchema.extend({
   tokens_before: unknownable.optional(),
@@ -34,7 +33,6 @@ export const CompactionPayloadSchema = HarnessBillSchema.extend({
   failed: z.boolean().optional(),
   error: z.string().nullish(),
 });
-export type CompactionPayload = z.infer<typeof CompactionPayloadSchema>;
 
 export const SessionStartPayloadSchema = z.object({
   mode: z.string(),
@@ -45,14 +43,6 @@ export const SessionStartPayloadSchema = z.object({
   pid: z.number().int(),
   harness: z.string(),
   harness_version: z.string().nullable(),
-});
-
-export const ToolEndPayloadSchema = z.object({
-  tool_call_id: z.string(),
-  args: z.string().nullish(),
-  duration_ms: z.number().nullable(),
-  is_error: z.boolean(),
-  result_chars: count.nullable(),
 });
 
 /** The types that carry money. Totals lines (`agent_settled`, `session_shutdown`) are never summed. */

@@ -10,13 +10,12 @@ export type RequestId = `req_${string}`;
 export type EventIdPrefix = "hev" | "evt" | "bil";
 export type EventId = `${EventIdPrefix}_${string}`;
 
-export const RunIdSchema = z.string().regex(/^[0-9a-f]{8,32}$/, "a run id is 8 or more hex digits");
-export const PhaseIdSchema = z.templateLiteral([z.string().regex(/^[0-9a-f]{8,32}$/), "-", z.string().regex(/^\d{2}$/)]);
-export const RequestIdSchema = z.templateLiteral(["req_", z.string().regex(/^[0-9a-f]{12}$/)]);
+export const RUN_ID = /^[0-9a-f]{8,32}$/;
 /** Session ids are chosen by us (UUID) or by a CLI: never a path, never an option. */
-export const SessionIdSchema = z
-  .string()
-  .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, "a session id is 1 to 128 letters, digits, '.', '_' or '-'");
+export const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
+
+export const RunIdSchema = z.string().regex(RUN_ID, "a run id is 8 or more hex digits");
+export const RequestIdSchema = z.templateLiteral(["req_", z.string().regex(/^[0-9a-f]{12}$/)]);
 
 /** `bytes` random bytes as lower-case hex, from the platform's secure generator. */
 export function randomHex(bytes: number): string {

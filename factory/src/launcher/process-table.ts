@@ -35,10 +35,14 @@ export function isAlive({ pid, startTime }: ProcessIdentity): boolean {
   try {
     process.kill(pid, 0);
     return true;
-  } catch {
-    return false;
+  } catch (error) {
+    // Another user's is alive all the same.
+    return error instanceof Error && "code" in error && error.code === "EPERM";
   }
 }
+
+/** This process. */
+export const ownIdentity = (): ProcessIdentity => ({ pid: process.pid, startTime: readStartTime(process.pid) });
 
 /** Every live process, but ourselves, whose environment holds the mark. */
 export async function findMarked(mark: ProcessMark): Promise<readonly ProcessIdentity[]> {

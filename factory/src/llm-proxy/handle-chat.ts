@@ -3,6 +3,7 @@ import { normalizePhaseLabel, UNATTRIBUTED } from "@harnais/contracts/phase-labe
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Logger } from "pino";
 import type { Dispatcher } from "undici";
+import type { ProcessIdentity } from "../launcher/process-table.ts";
 import { type ErrorCode, FactoryError, messageOf } from "../lib/errors.ts";
 import { toBill } from "./bill.ts";
 import type { BillJournal } from "./bill-journal.ts";
@@ -10,7 +11,6 @@ import type { BillOpening } from "./bill-line.ts";
 import { answerUnreachable, toCallEnd } from "./chat-call.ts";
 import { type ChatRequest, parseChatRequest, toUpstreamBody } from "./chat-request.ts";
 import type { BilledJob, JobBook } from "./job-book.ts";
-import type { ProcessIdentity } from "./process-identity.ts";
 import { sendProxyError } from "./proxy-error.ts";
 import { toUpstreamHeaders } from "./proxy-headers.ts";
 import type { ProxyClaims } from "./proxy-port.ts";
@@ -131,7 +131,7 @@ function toOpening({ identity }: ChatParts, { claims, label, chat, job, body }: 
     message_count: chat.messageCount,
     tool_count: chat.toolCount,
     request_bytes: body.length,
-    process: identity,
+    process: { pid: identity.pid, started: identity.startTime },
     rehearsal: info.rehearsal,
     price: info.price,
     price_version: info.priceVersion,

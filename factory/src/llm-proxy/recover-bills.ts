@@ -3,11 +3,11 @@ import { BillLineSchema, MAX_LINE_BYTES } from "@harnais/contracts/journal-line.
 import { createHash } from "node:crypto";
 import { createReadStream, existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { isAlive } from "../launcher/process-table.ts";
 import { openJournal } from "../lib/journal.ts";
 import { toBill } from "./bill.ts";
 import { toBillsFolder } from "./bill-journal.ts";
 import { type BillOpening, BillOpeningSchema, toUtcDay, type WrittenBillLine } from "./bill-line.ts";
-import { isAlive } from "./process-identity.ts";
 
 const DAY_FILE = /^\d{4}-\d{2}-\d{2}\.jsonl$/;
 const MARKER = ".closed-before";
@@ -30,7 +30,7 @@ export async function recoverBills(dataDir: string): Promise<readonly string[]> 
   const folder = toBillsFolder(dataDir);
   if (!existsSync(folder)) return [];
   const opened = await readUnclosed(folder);
-  const dead = [...opened.values()].filter(({ opening }) => !isAlive(opening.process));
+  const dead = [...opened.values()].filter(({ opening }) => !isAlive({ pid: opening.process.pid, startTime: opening.process.started }));
   for (const [file, bills] of Map.groupBy(dead, (bill) => bill.file)) {
     const journal = openJournal(file);
     for (const bill of bills) journal.append(toKilledLine(bill));

@@ -1,3 +1,4 @@
+import { BILL_LINE_TYPES } from "@harnais/contracts/harness-event.ts";
 import type { Kysely } from "kysely";
 import type { Tables } from "../db/tables.ts";
 import { messageOf } from "../lib/errors.ts";
@@ -121,7 +122,7 @@ function addHarness(batch: Batch, line: JournalLine, toTs: (row: HarnessRow) => 
 
 const MAX_INTEGER = 2_147_483_647;
 const MAX_USD = 1_000_000; // numeric(15,9)
-const BILL_TYPES: ReadonlySet<string | null> = new Set(["assistant", "compaction"]);
+const BILL_TYPES: ReadonlySet<string | null> = new Set(BILL_LINE_TYPES);
 
 /** Tokens and cost only of bills: totals lines must never be summed. */
 function toColumns({ eventId, sessionId, type, name, payloadJson, payload }: HarnessRow): Omit<HarnessColumns, "ts" | "lineNo"> {

@@ -1,3 +1,6 @@
+import { RUN_ID, SESSION_ID } from "@harnais/contracts/ids.ts";
+import { EVENT_IDS } from "@harnais/contracts/journal-line.ts";
+
 // By hand, not by zod: this is the path of a million lines, and of a command that must start in a blink.
 
 /** A harness line as both mirrors store it. */
@@ -33,11 +36,6 @@ export interface BillRow {
 export type SkipReason = "not-json" | "bad-id" | "too-long";
 export type Parsed<Row> = { readonly row: Row } | { readonly skip: SkipReason };
 
-const SESSION_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
-const RUN_ID = /^[0-9a-f]{8,32}$/;
-const HARNESS_EVENT_ID = /^hev_[0-9a-f]{12}$/;
-const RUNNER_EVENT_ID = /^evt_[0-9a-f]{12}$/;
-const BILL_EVENT_ID = /^bil_[0-9a-f]{12}$/;
 const MAX_BILL_ID_CHARS = 200;
 
 export function parseHarnessLine(text: string | null): Parsed<HarnessRow> {
@@ -45,7 +43,7 @@ export function parseHarnessLine(text: string | null): Parsed<HarnessRow> {
   if ("skip" in parsed) return parsed;
   const { line, payloadJson } = parsed;
   const { event_id: eventId, session_id: sessionId } = line;
-  if (!isMatch(eventId, HARNESS_EVENT_ID) || !isMatch(sessionId, SESSION_ID)) return { skip: "bad-id" };
+  if (!isMatch(eventId, EVENT_IDS.hev) || !isMatch(sessionId, SESSION_ID)) return { skip: "bad-id" };
   return { row: { eventId, sessionId, ...toCommon(line), payloadJson, payload: toRecord(line["payload"]) } };
 }
 
@@ -54,7 +52,7 @@ export function parseRunnerLine(text: string | null): Parsed<RunnerRow> {
   if ("skip" in parsed) return parsed;
   const { line, payloadJson } = parsed;
   const { event_id: eventId, run_id: runId } = line;
-  if (!isMatch(eventId, RUNNER_EVENT_ID) || !isMatch(runId, RUN_ID)) return { skip: "bad-id" };
+  if (!isMatch(eventId, EVENT_IDS.evt) || !isMatch(runId, RUN_ID)) return { skip: "bad-id" };
   return { row: { eventId, runId, phaseId: toText(line["phase_id"]), ...toCommon(line), payloadJson } };
 }
 
@@ -64,7 +62,7 @@ export function parseBillLine(text: string | null): Parsed<BillRow> {
   const { event_id: eventId, type } = parsed.line;
   const payload = toRecord(parsed.line["payload"]);
   const id = payload["id"];
-  if (!isMatch(eventId, BILL_EVENT_ID) || typeof id !== "string" || id === "" || id.length > MAX_BILL_ID_CHARS) return { skip: "bad-id" };
+  if (!isMatch(eventId, EVENT_IDS.bil) || typeof id !== "string" || id === "" || id.length > MAX_BILL_ID_CHARS) return { skip: "bad-id" };
   return type === "bill_open" || type === "bill_close" ? { row: { eventId, type, id: cleanText(id), payload } } : { skip: "bad-id" };
 }
 
