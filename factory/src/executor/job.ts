@@ -28,8 +28,6 @@ export interface Job {
   /** The phase's first prompt: sent again before the correction when the session was lost before it began. */
   readonly firstPrompt: string;
   readonly cwd: string;
-  /** Commit that the worktree was made from; undefined: the work is what `HEAD` does not hold. */
-  readonly baseSha?: string;
   readonly limits: { readonly timeoutMs: number; readonly idleMs: number; readonly maxTurns?: number };
 }
 

@@ -2,26 +2,23 @@ import { rm } from "node:fs/promises";
 import type { Json } from "@harnais/contracts/json.ts";
 import type { Logger } from "pino";
 import { type Agents, findAgent } from "../agents/registry.ts";
-import type { ReadStructured } from "../ai/structured-port.ts";
 import type { Config } from "../config.ts";
 import type { Launcher } from "../launcher/process.ts";
 import { messageOf } from "../lib/errors.ts";
 import type { Redactor } from "../lib/redaction.ts";
 import type { LlmProxy } from "../llm-proxy/proxy-port.ts";
-import { createGit, type Git } from "../projects/git.ts";
 import { type CallBook, createCallBook } from "./call-book.ts";
-import { checkOwed } from "./check-owed.ts";
+import { checkOwed, type OwedDeps } from "./check-owed.ts";
 import { followAttempt } from "./follow-attempt.ts";
 import type { Job, JobObserver, JobOutcome, RunJob } from "./job.ts";
 import { type AttemptFailure, judgeAttempt, toBug, toFailure } from "./judge-attempt.ts";
 import { prepareAttempt, SESSION_MARK } from "./prepare-attempt.ts";
 
-export interface RunJobDeps {
-  readonly config: Pick<Config, "baseEnv" | "dataDir">;
+export interface RunJobDeps extends OwedDeps {
+  readonly config: Pick<Config, "baseEnv">;
   readonly launcher: Launcher;
   readonly agents: Agents;
   readonly proxy: LlmProxy;
-  readonly readStructured: ReadStructured;
   readonly redactor: Redactor;
   /** Absolute; holds agents/, logs/, traces/. */
   readonly dataDir: string;
@@ -44,7 +41,6 @@ const MAX_REASON_CHARS = 500;
 
 /** The executor: carries out one attempt of an agent phase after the other (contract: `RunJob`). */
 export function createRunJob(deps: RunJobDeps): RunJob {
-  const git = createGit(deps);
   const liveSessions = new Set<string>();
   return async (job, observer, signal) => {
     const startedAt = performance.now();
@@ -52,7 +48,7 @@ export function createRunJob(deps: RunJobDeps): RunJob {
     const attempt: Attempt = { job, observer, book: createCallBook(job.label), log, text: "" };
     const isFree = !liveSessions.has(job.sessionId);
     liveSessions.add(job.sessionId);
-    const ending = isFree ? await endAttempt(attempt, { ...deps, git }, signal) : toInUse(job);
+    const ending = isFree ? await endAttempt(attempt, deps, signal) : toInUse(job);
     if (isFree) liveSessions.delete(job.sessionId);
     return toOutcome(attempt, ending, { durationMs: performance.now() - startedAt, redactor: deps.redactor });
   };
@@ -66,7 +62,7 @@ const toInUse = ({ sessionId }: Job): AttemptFailure => ({
 });
 
 /** Never rejects; when it resolves the process is gone and its bills are closed. */
-async function endAttempt(attempt: Attempt, deps: RunJobDeps & { git: Git }, signal: AbortSignal): Promise<Ending> {
+async function endAttempt(attempt: Attempt, deps: RunJobDeps, signal: AbortSignal): Promise<Ending> {
   const ending = await carryOut(attempt, deps, signal).catch((error: unknown): Ending => {
     const failure = toFailure(error);
     if (failure !== undefined || signal.aborted) return failure ?? toBug(error);
@@ -79,7 +75,7 @@ async function endAttempt(attempt: Attempt, deps: RunJobDeps & { git: Git }, sig
   return signal.aborted ? { type: "cancelled", reason: toCancelReason(signal) } : ending;
 }
 
-async function carryOut(attempt: Attempt, deps: RunJobDeps & { git: Git }, signal: AbortSignal): Promise<Ending> {
+async function carryOut(attempt: Attempt, deps: RunJobDeps, signal: AbortSignal): Promise<Ending> {
   const { job, observer, book, log } = attempt;
   signal.throwIfAborted();
   const agent = findAgent(deps.agents, job.harness);

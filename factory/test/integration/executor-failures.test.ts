@@ -100,6 +100,19 @@ describe("what the mode owes", () => {
     expect(await runQuietly(house, toJob(house, { model: "rehearsal/test-busy", mode: "code" }))).toMatchObject({ type: "done" });
   });
 
+  const commit = "git -c user.name=a -c user.email=a@example.com commit -q --allow-empty";
+  test.each([
+    ["a commit of the agent's own is a change", `echo more >> README.md && ${commit} -am own`, { type: "done" }],
+    [
+      "a repository put in the place of the worktree's is none",
+      `rm .git && git init -q . && git add -A && ${commit} -m forged`,
+      { type: "failed", cause: "no-changes" },
+    ],
+  ])("%s", async (_what, command, outcome) => {
+    house = await openHouse({ scenarios: [scenario("test-git", command)] });
+    expect(await runQuietly(house, toJob(house, { model: "rehearsal/test-git", mode: "code" }))).toMatchObject(outcome);
+  });
+
   test("structured output: the value, redacted; else a failure whose repair is in the book", async () => {
     const key = `npm_${"k".repeat(36)}`;
     house = await openHouse({ answer: (n) => ({ ...DONE, text: n === 1 ? JSON.stringify({ plan: ["a"], note: key }) : "no JSON" }) });

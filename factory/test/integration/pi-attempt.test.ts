@@ -91,7 +91,7 @@ test("a model without a price costs null, never 0: in the stream, in the journal
 });
 
 test("a model that costs nothing costs a known 0", async () => {
-  const free = { input: 0, output: 0 };
+  const free = { input: 0, output: 0, cacheRead: 0, cacheWrite5m: 0, cacheWrite1h: 0 };
   house = await openHouse({ scenarios: [{ name: "test-free", price: free, rules: [{ then: { text: "done", usage } }] }] });
   const job = toJob(house, { model: "rehearsal/test-free" });
   expect(await runQuietly(house, job)).toMatchObject({ type: "done", tokens: 1250, cost: { nanoUsd: 0, complete: true } });

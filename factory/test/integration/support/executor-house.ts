@@ -12,6 +12,9 @@ import { createRunJob } from "../../../src/executor/run-job.ts";
 import { createLauncher } from "../../../src/launcher/create-launcher.ts";
 import { createRedactor } from "../../../src/lib/redaction.ts";
 import { createLlmProxy, type LlmProxyServer } from "../../../src/llm-proxy/llm-proxy.ts";
+import { createGit } from "../../../src/projects/git.ts";
+import { withStagedTree } from "../../../src/projects/stage-tree.ts";
+import { createWorktree } from "../../../src/projects/worktree.ts";
 import { startFakeProvider, type FakeAnswer, type FakeProvider, type SeenRequest } from "./fake-provider.ts";
 
 /** A scenario of the rehearsal model, as its file holds it. */
@@ -33,7 +36,7 @@ export interface HouseOptions {
 /** The executor with everything real around it: launcher, pi, proxy, rehearsal model, git; on a temporary folder. */
 export interface ExecutorHouse {
   readonly dataDir: string;
-  /** A git repository with one commit. */
+  /** A worktree of a git repository with one commit. */
   readonly checkout: string;
   readonly runJob: RunJob;
   readonly proxy: LlmProxyServer;
@@ -77,7 +80,7 @@ const readStructured: ReadStructured = async ({ text }) => {
 export async function openHouse(options: HouseOptions = {}): Promise<ExecutorHouse> {
   const root = mkdtempSync(join(tmpdir(), "harnais-executor-"));
   const dataDir = join(root, "data");
-  const checkout = makeCheckout(join(root, "checkout"));
+  const repo = makeRepository(join(root, "repository"));
   const scenariosDir = writeScenarios(join(root, "scenarios"), options.scenarios ?? []);
   const env = { PATH: process.env["PATH"], HARNAIS_DATA_DIR: dataDir, HARNAIS_SCENARIOS: scenariosDir, ...options.env };
   const config = loadConfig({ env, cwd: root });
@@ -93,9 +96,15 @@ export async function openHouse(options: HouseOptions = {}): Promise<ExecutorHou
     },
   });
   await proxy.listen({ host: "127.0.0.1", port: 0 });
+  const launcher = createLauncher();
+  const git = createGit({ launcher, config });
+  const { signal } = new AbortController();
+  const made = await createWorktree({ git, config }, { project: { repo, baseBranch: "main" }, runId: "00000000" }, signal);
+  const work = { worktree: { repo, path: made.path }, parent: made.baseSha };
   const runJob = createRunJob({
     config,
-    launcher: createLauncher(),
+    launcher,
+    hasChanges: (_job, signal) => withStagedTree(git, work, async ({ changes }) => changes.length > 0, signal),
     agents: createAgents(config),
     proxy,
     readStructured,
@@ -105,7 +114,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<ExecutorHou
   });
   return {
     dataDir,
-    checkout,
+    checkout: made.path,
     runJob,
     proxy,
     provider,
@@ -128,7 +137,7 @@ export async function openHouse(options: HouseOptions = {}): Promise<ExecutorHou
 const toText = (content: unknown): string =>
   typeof content === "string" ? content : (content as { text?: string }[]).map((part) => part.text ?? "").join("");
 
-function makeCheckout(folder: string): string {
+function makeRepository(folder: string): string {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "README.md"), "# Sample\n");
   const git = (...args: string[]): void =>
