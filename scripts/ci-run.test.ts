@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 
-/** `.ci/run` in a folder of its own, where `npm` and the PostgreSQL script are small programs that stand for the real ones. */
-function runCi({ npm, postgres }: { readonly npm: string; readonly postgres: string }): { status: number | null; lastLine: string } {
+/** Status and last line of `.ci/run` in a folder of its own, where `npm` and the PostgreSQL script are small programs that stand for the real ones. */
+function runCi({ npm, postgres }: { readonly npm: string; readonly postgres: string }): [number | null, string] {
   const root = mkdtempSync(join(tmpdir(), "harnais-ci-"));
   onTestFinished(() => rmSync(root, { recursive: true }));
   mkdirSync(join(root, "bin"));
@@ -19,7 +19,7 @@ function runCi({ npm, postgres }: { readonly npm: string; readonly postgres: str
   }
   const path = `${join(root, "bin")}${delimiter}${process.env["PATH"] ?? ""}`;
   const { status, stdout } = spawnSync("bash", [join(root, ".ci", "run")], { encoding: "utf8", env: { PATH: path } });
-  return { status, lastLine: stdout.trimEnd().split("\n").at(-1) ?? "" };
+  return [status, stdout.trimEnd().split("\n").at(-1) ?? ""];
 }
 
 const POSTGRES = 'if [ "$1" = start ]; then echo postgres://x; fi';
@@ -28,13 +28,13 @@ const RED = "6 passed, 1 failed, 2 skipped";
 const NONE = "0 passed, 1 failed, 0 skipped";
 
 test.each([
-  ["green", `[ "$1" = run ] || echo "${GREEN}"`, POSTGRES, 0, GREEN],
-  ["a red test", `[ "$1" = run ] && exit 0; echo "${RED}"; exit 1`, POSTGRES, 1, RED],
-  ["tests that died with 4, saying nothing", '[ "$1" = run ] && exit 0; exit 4', POSTGRES, 1, NONE],
-  ["figures of green tests before a death", `[ "$1" = run ] && exit 0; echo "${GREEN}"; kill -9 $$`, POSTGRES, 1, NONE],
-  ["figures that belie the status", `[ "$1" = run ] || echo "${RED}"`, POSTGRES, 1, RED],
-  ["a red check", "exit 1", POSTGRES, 1, NONE],
-  ["no PostgreSQL", "exit 0", "exit 4", 1, NONE],
-])("%s ends with the line of figures", (_what, npm, postgres, status, lastLine) => {
-  expect(runCi({ npm, postgres })).toEqual({ status, lastLine });
+  ["green", `[ "$1" = run ] || echo "${GREEN}"`, POSTGRES, [0, GREEN]],
+  ["a red test", `[ "$1" = run ] && exit 0; echo "${RED}"; exit 1`, POSTGRES, [1, RED]],
+  ["tests that died with 4, saying nothing", '[ "$1" = run ] && exit 0; exit 4', POSTGRES, [1, NONE]],
+  ["figures of green tests before a death", `[ "$1" = run ] && exit 0; echo "${GREEN}"; kill -9 $$`, POSTGRES, [1, NONE]],
+  ["figures that belie the status", `[ "$1" = run ] || echo "${RED}"`, POSTGRES, [1, RED]],
+  ["a red check", "exit 1", POSTGRES, [1, NONE]],
+  ["no PostgreSQL", "exit 0", "exit 4", [1, NONE]],
+])("%s ends with the line of figures", (_what, npm, postgres, end) => {
+  expect(runCi({ npm, postgres })).toEqual(end);
 });
