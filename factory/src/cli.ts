@@ -64,11 +64,19 @@ function fail(error: unknown, isDebug: boolean): void {
   if (error instanceof FactoryError) {
     process.stderr.write(`harnais: ${error.message} [${error.code}]\n`);
     process.exitCode = toExitCode(error.code);
+  } else if (isMirrorError(error)) {
+    process.stderr.write(
+      `harnais: the SQLite mirror is damaged (${messageOf(error)}): delete it, it is rebuilt from the raw files [storage]\n`,
+    );
+    process.exitCode = toExitCode("storage");
   } else {
     process.stderr.write(`harnais: ${messageOf(error)}${isDebug ? "" : " (run again with --debug for details)"}\n`);
     process.exitCode = isUsageError(error) ? 2 : 1;
   }
 }
+
+/** SQLite is read for the mirror only. */
+const isMirrorError = (error: unknown): boolean => error instanceof Error && "code" in error && error.code === "ERR_SQLITE_ERROR";
 
 /** citty's own errors (a missing argument, a value out of an enum) are wrong usage. */
 const isUsageError = (error: unknown): boolean => error instanceof Error && error.name === "CLIError";

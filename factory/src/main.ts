@@ -1,4 +1,3 @@
-import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { randomHex } from "@harnais/contracts/ids.ts";
 import type { Json } from "@harnais/contracts/json.ts";
@@ -7,26 +6,26 @@ import type { Logger } from "pino";
 import { createAgents } from "./agents/registry.ts";
 import { createReadStructured } from "./ai/structured.ts";
 import type { Config } from "./config.ts";
+import { prepareDataDir } from "./db/data-dir.ts";
 import { type Database, openDatabase } from "./db/open-database.ts";
 import { dispatchRequest } from "./dispatch/dispatch-request.ts";
 import { followRuns } from "./dispatch/follow-runs.ts";
 import { createRunJob } from "./executor/run-job.ts";
-import type { Connection } from "./http/api-client.ts";
 import { createApp } from "./http/app.ts";
 import { eventsRoutes } from "./http/events.routes.ts";
-import { type HttpServer, listenHttp } from "./http/server.ts";
-import { removeServerFile, writeServerFile } from "./http/server-file.ts";
 import { createRequestService, type RequestService } from "./intake/request-service.ts";
 import { requestRoutes } from "./intake/request.routes.ts";
 import { createHousekeeping } from "./housekeeping.ts";
 import { createLauncher } from "./launcher/create-launcher.ts";
 import type { Launcher } from "./launcher/process.ts";
 import { createLog } from "./lib/create-log.ts";
+import { makeFolder } from "./lib/make-folder.ts";
 import { createRedactor, type Redactor } from "./lib/redaction.ts";
 import { createLlmProxy, type LlmProxyServer } from "./llm-proxy/llm-proxy.ts";
 import { createModelRows, ensureDefaultProviders } from "./llm-proxy/model-rows.ts";
 import { priceRoutes } from "./llm-proxy/price.routes.ts";
 import { providerRoutes } from "./llm-proxy/provider.routes.ts";
+import { listProviders } from "./llm-proxy/provider.sql.ts";
 import { recoverBills } from "./llm-proxy/recover-bills.ts";
 import { createGit, type Git } from "./projects/git.ts";
 import { loadProjectWorkflow } from "./projects/project-workflows.ts";
@@ -34,10 +33,10 @@ import { projectRoutes } from "./projects/project.routes.ts";
 import { listProjects } from "./projects/project.sql.ts";
 import { getProject, resolveProject } from "./projects/project.ts";
 import { createWorkbench } from "./projects/run-workbench.ts";
-import { createSampleRepository } from "./projects/sample-repository.ts";
 import { createSecretScanner } from "./projects/secret-patterns.ts";
 import { createEventFeed, type EventFeed } from "./runs/event-feed.ts";
 import { insertEvent } from "./runs/event.sql.ts";
+import { guardExit } from "./runs/guard-exit.ts";
 import type { ExecuteDeps } from "./runs/execute-deps.ts";
 import { findLastSeq, listEventFrames } from "./runs/list-event-frames.ts";
 import { runRoutes } from "./runs/run.routes.ts";
@@ -55,14 +54,11 @@ import { createPostgresSource } from "./trace/postgres-source.ts";
 const VERSION = "0.1.0";
 /** Where neither a run nor its project names a model: nothing is configured, so nothing may cost. */
 const DEFAULT_MODEL = "rehearsal/demo";
-const STOP_REASON = "the factory stops";
-const STOP_GRACE_MS = 2_000;
-const HOUSEKEEPING_MS = 5_000;
-/** Mirrors follow each attempt; the timer catches up with what came otherwise. */
-const MIRROR_MS = 15_000;
+const FOLDER_MODE = 0o700;
+const MAX_PROVIDERS = 1_000;
 
 /** What is there before the slices: the base, the parts that touch the world, the feed. */
-interface House {
+export interface House {
   readonly config: Config;
   readonly log: Logger;
   readonly database: Database;
@@ -77,7 +73,7 @@ interface House {
   readonly journalsBehind: Set<string>;
 }
 
-interface Factory {
+export interface Factory {
   readonly house: House;
   readonly app: Hono;
   readonly token: string;
@@ -87,75 +83,12 @@ interface Factory {
   stop(): Promise<void>;
 }
 
-/** `harnais serve`: everything in one process, found by clients through `<data>/server.json`. @throws port-in-use, base-owned, … */
-export async function startServer(config: Config): Promise<{ readonly url: string; stop(): Promise<void> }> {
-  const factory = await createFactory(config, { scope: "any" });
-  const { house, worker } = factory;
-  const timers: NodeJS.Timeout[] = [];
-  let server: HttpServer | undefined;
-  const stop = async (): Promise<void> => {
-    removeServerFile(config.dataDir);
-    for (const timer of timers) clearInterval(timer);
-    await worker.stop(STOP_REASON);
-    const closing = server?.close(STOP_GRACE_MS);
-    await factory.stop();
-    await closing;
-  };
+/** Wires a factory on a configuration; nothing listens and nothing is taken from the queue yet. @throws base-owned, storage, … */
+export async function createFactory(config: Config, { scope }: { scope: "any" | "announced" }): Promise<Factory> {
+  const token = randomHex(24);
+  const house = await openHouse(config, { token, logsToFile: scope === "announced" });
+  const { database } = house;
   try {
-    server = await listenHttp(factory.app, { port: config.port, tryHandle: house.proxy.tryHandle });
-    house.proxy.mountAt(`http://127.0.0.1:${server.port}`);
-    await factory.keepHouse();
-    timers.push(setInterval(() => void factory.keepHouse(), HOUSEKEEPING_MS));
-    timers.push(setInterval(() => void house.mirrors.toPostgres().then(() => house.mirrors.toSqlite()), MIRROR_MS));
-    worker.start();
-    writeServerFile(config.dataDir, { url: server.url, token: factory.token, pid: process.pid, startedAt: new Date().toISOString() });
-    return { url: server.url, stop };
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-}
-
-/** The same application without a server, for a command. `carriesOutRuns`: it carries out the runs that the command makes. */
-export async function startInProcess(config: Config, { carriesOutRuns }: { carriesOutRuns: boolean }): Promise<Connection> {
-  const factory = await createFactory(config, { scope: "announced" });
-  try {
-    if (carriesOutRuns) {
-      await factory.house.proxy.listen({ host: "127.0.0.1", port: 0 });
-      await factory.keepHouse();
-      factory.worker.start();
-    }
-  } catch (error) {
-    await factory.stop();
-    throw error;
-  }
-  return {
-    where: "this process",
-    isInProcess: true,
-    token: factory.token,
-    send: async (path, init) => factory.app.request(path, init),
-    async close() {
-      await factory.worker.stop(STOP_REASON);
-      await factory.stop();
-    },
-  };
-}
-
-/** The sample project as a repository in `folder`, made when it is not there. */
-export async function ensureSampleRepository(config: Config, folder: string): Promise<void> {
-  if (existsSync(join(folder, ".git"))) return;
-  const git = createGit({ launcher: createLauncher(), config });
-  await createSampleRepository({ git, config }, folder, new AbortController().signal);
-}
-
-async function createFactory(config: Config, { scope }: { scope: "any" | "announced" }): Promise<Factory> {
-  const log = createLog(config);
-  const database = await openDatabase({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, log });
-  try {
-    await ensureDefaultProviders(database.db);
-    // On a full disk readers must still work; the bills stay open until the next start.
-    await recoverBills(config.dataDir).catch((error: unknown) => log.warn({ err: error }, "bills of killed proxies were not closed"));
-    const house = createHouse(config, { log, database });
     const deps = createExecuteDeps(house);
     const worker: RunWorker = new RunWorker({
       concurrency: config.concurrency,
@@ -183,10 +116,10 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
       isSoleProcess: database.kind === "embedded",
       isLive: (runId) => worker.isLive(runId),
     });
-    const token = randomHex(24);
     const stopping = new AbortController();
     const app = createApplication(house, { runs, requests, token, signal: stopping.signal });
     const endFollowing = keepRequestsInStep(house, requests);
+    const endGuard = guardExit(house.live);
     return {
       house,
       app,
@@ -195,6 +128,7 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
       keepHouse,
       async stop() {
         stopping.abort();
+        endGuard();
         await endFollowing();
         await house.proxy.stop();
         await database.close();
@@ -206,17 +140,36 @@ async function createFactory(config: Config, { scope }: { scope: "any" | "announ
   }
 }
 
-function createHouse(config: Config, { log, database }: { log: Logger; database: Database }): House {
+async function openHouse(config: Config, { token, logsToFile }: { token: string; logsToFile: boolean }): Promise<House> {
+  prepareDataDir(config.dataDir);
+  const logs = join(config.dataDir, "logs");
+  makeFolder(logs, FOLDER_MODE);
+  const known = createRedactor({ knownSecrets: config.knownSecrets() });
+  const log = createLog(config, known, logsToFile ? join(logs, "factory.log") : undefined);
+  const database = await openDatabase({ dataDir: config.dataDir, databaseUrl: config.databaseUrl, log });
+  try {
+    await ensureDefaultProviders(database.db);
+    // On a full disk readers must still work; the bills stay open until the next start.
+    await recoverBills(config.dataDir).catch((error: unknown) => log.warn({ err: error }, "bills of killed proxies were not closed"));
+    const providers = await listProviders(database.db, "", MAX_PROVIDERS);
+    const keyNames = providers.flatMap(({ keyEnv }) => (keyEnv === null ? [] : [keyEnv]));
+    return createHouse(config, { log, database, redactor: createRedactor({ knownSecrets: [...config.knownSecrets(keyNames), token] }) });
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+}
+
+function createHouse(config: Config, { log, database, redactor }: { log: Logger; database: Database; redactor: Redactor }): House {
   const launcher = createLauncher();
   const { db } = database;
-  mkdirSync(join(config.dataDir, "logs"), { recursive: true, mode: 0o700 });
   return {
     config,
     log,
     database,
     launcher,
     git: createGit({ launcher, config }),
-    redactor: createRedactor({ knownSecrets: config.knownSecrets() }),
+    redactor,
     proxy: createLlmProxy({ config, rows: createModelRows(db), log }),
     feed: createEventFeed(),
     live: { controllers: new Map(), answers: new Map() },
@@ -246,7 +199,17 @@ function createExecuteDeps(house: House): ExecuteDeps {
     workbench,
     tracesDir: join(config.dataDir, "traces"),
     defaultModel: DEFAULT_MODEL,
-    runJob: createRunJob({ config, launcher, agents: createAgents(config), proxy, readStructured, redactor, dataDir: config.dataDir, log }),
+    runJob: createRunJob({
+      hasChanges: (job, signal) => workbench.hasChanges(job.cwd, signal),
+      config,
+      launcher,
+      agents: createAgents(config),
+      proxy,
+      readStructured,
+      redactor,
+      dataDir: config.dataDir,
+      log,
+    }),
     findProject: (projectId) => getProject(db, projectId),
     loadWorkflow: (name, project, options) => house.workflows.load(name, project, options),
     revokeRun: (runId) => proxy.tokens.revokeRun(runId),

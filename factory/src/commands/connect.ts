@@ -10,6 +10,6 @@ export async function connectApi(config: Config, { carriesOutRuns = false }: { c
   const server = await findServer(config);
   if (server !== undefined) return createApi(server);
   // Lazy: a command that talks to a server must not load the factory.
-  const { startInProcess } = await import("../main.ts");
+  const { startInProcess } = await import("../start-factory.ts");
   return createApi(await startInProcess(config, { carriesOutRuns }));
 }

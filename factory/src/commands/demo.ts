@@ -5,7 +5,7 @@ import type { RunReport } from "@harnais/contracts/run-report.ts";
 import { defineCommand } from "citty";
 import { z } from "zod";
 import { type Config, loadConfig } from "../config.ts";
-import { ensureSampleRepository } from "../main.ts";
+import { ensureSampleRepository } from "../start-factory.ts";
 import { checkBooks } from "../trace/check-books.ts";
 import type { RunCheck } from "../trace/check-run.ts";
 import { toMirrorFile } from "../trace/mirror-file.ts";

@@ -1,3 +1,5 @@
+import { toPrintable } from "./printable.ts";
+
 /** One line that is overwritten as things go on, below the lines that stay. */
 export interface LiveLine {
   show(line: string): void;
@@ -10,7 +12,11 @@ const ERASE_LINE = "\r\u001b[K";
 
 /** On a terminal the live line is overwritten; elsewhere it is printed when its head (phase, attempt, tool) changes. */
 export function createLiveLine(stream: NodeJS.WriteStream): LiveLine {
-  if (!stream.isTTY) return createPlainLine(stream);
+  const { show, print, clear } = stream.isTTY ? createOverwrittenLine(stream) : createPlainLine(stream);
+  return { show: (line) => show(toPrintable(line)), print: (line) => print(toPrintable(line)), clear };
+}
+
+function createOverwrittenLine(stream: NodeJS.WriteStream): LiveLine {
   let isShown = false;
   const clear = (): void => {
     if (isShown) stream.write(ERASE_LINE);

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { Api } from "../http/api-client.ts";
+import { toPrintable } from "./printable.ts";
 
 /** A row as the API gives it; the command prints what is there. */
 export const RowSchema = z.record(z.string(), z.unknown());
@@ -46,5 +47,5 @@ export function printRow(row: Row, { json }: { json: boolean }): void {
 
 function toText(value: unknown): string {
   if (value === null || value === undefined) return "-";
-  return typeof value === "string" ? value : JSON.stringify(value);
+  return typeof value === "string" ? toPrintable(value) : JSON.stringify(value);
 }

@@ -1,7 +1,7 @@
 import { defineCommand } from "citty";
 import { z } from "zod";
 import { loadConfig } from "../config.ts";
-import { startServer } from "../main.ts";
+import { startServer } from "../start-factory.ts";
 import { parseInput } from "./parse-input.ts";
 
 const Options = z.object({ port: z.coerce.number<string>().int().min(0).max(65_535).optional() });

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdirSync, readdirSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { FactoryError, messageOf } from "../lib/errors.ts";
+import { makeFolder } from "../lib/make-folder.ts";
 
 const FOLDER_MODE = 0o700;
 const FILE_MODE = 0o600;
@@ -12,7 +13,7 @@ const FILE_MODE = 0o600;
  */
 export function prepareDataDir(dataDir: string): void {
   try {
-    mkdirSync(dataDir, { recursive: true, mode: FOLDER_MODE });
+    makeFolder(dataDir, FOLDER_MODE);
     if (existsSync(join(dataDir, ".gitignore"))) return;
     if (readdirSync(dataDir).length === 0) chmodSync(dataDir, FOLDER_MODE);
     writeFileSync(join(dataDir, ".gitignore"), "*\n", { mode: FILE_MODE });

@@ -3,10 +3,17 @@ import pino, { type Logger } from "pino";
 import type { Config } from "../config.ts";
 import type { Redactor } from "./redaction.ts";
 
-/** The operators' log: JSON lines on standard error, each through the redactor. Never prompts, mail bodies or tokens. */
-export function createLog({ logLevel }: Pick<Config, "logLevel">, redactor?: Redactor): Logger {
+const FILE_MODE = 0o600;
+
+/**
+ * The operators' log: JSON lines, each through the redactor. Never prompts, mail bodies or tokens. On standard error, or in
+ * `file`: a command's standard error is for people.
+ */
+export function createLog({ logLevel }: Pick<Config, "logLevel">, redactor?: Redactor, file?: string): Logger {
   const options = { level: logLevel, base: { pid: process.pid } };
-  const destination = pino.destination({ fd: 2, sync: true });
+  const destination = pino.destination(
+    file === undefined ? { fd: 2, sync: true } : { dest: file, append: true, sync: true, mode: FILE_MODE },
+  );
   if (redactor === undefined) return pino(options, destination);
   return pino({ ...options, hooks: { streamWrite: (line) => redactLine(line, redactor) } }, destination);
 }

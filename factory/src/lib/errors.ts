@@ -68,8 +68,8 @@ const EXIT_CODES: Partial<Record<ErrorCode, ExitCode>> = {
   "git-failed": 1,
 };
 
-/** The exit code of a command that ends with this error. Default 2: wrong usage or bad input. */
-export const toExitCode = (code: ErrorCode): ExitCode => EXIT_CODES[code] ?? 2;
+/** The exit code of a command that ends with this error. Default 2: wrong usage or bad input; a code that is none of ours (a server's bug) is 1. */
+export const toExitCode = (code: ErrorCode): ExitCode => EXIT_CODES[code] ?? (ERROR_CODES.includes(code) ? 2 : 1);
 
 /** The message of anything thrown. */
 export const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));

@@ -1,5 +1,6 @@
-import { closeSync, fstatSync, ftruncateSync, mkdirSync, openSync, readSync, writeSync } from "node:fs";
+import { closeSync, fstatSync, ftruncateSync, openSync, readSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
+import { makeFolder } from "./make-folder.ts";
 
 /** The one way to append to a JSONL journal (runner events, bills). */
 export interface Journal {
@@ -24,12 +25,15 @@ const LF = 10;
 
 /** Opens `file` for appending, with its folder; both are the user's only. */
 export function openJournal(file: string, { isOnlyWriter = false }: JournalOptions = {}): Journal {
-  mkdirSync(dirname(file), { recursive: true, mode: FOLDER_MODE });
+  makeFolder(dirname(file), FOLDER_MODE);
   const descriptor = openSync(file, "a+", FILE_MODE);
   let torn = endsTorn(descriptor);
+  let isClosed = false;
   return {
     file,
     append(line) {
+      // A closed descriptor's number may be another file's by now.
+      if (isClosed) throw new Error(`${file} is closed`);
       const bytes = Buffer.from(`${torn ? "\n" : ""}${JSON.stringify(line)}\n`);
       // O_APPEND makes one write atomic among writers.
       const written = writeSync(descriptor, bytes);
@@ -42,6 +46,8 @@ export function openJournal(file: string, { isOnlyWriter = false }: JournalOptio
       throw Object.assign(new Error(`only ${written} of ${bytes.length} bytes written to ${file}: disk full?`), { code: "ENOSPC" });
     },
     close() {
+      if (isClosed) return;
+      isClosed = true;
       closeSync(descriptor);
     },
   };

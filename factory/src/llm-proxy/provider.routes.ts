@@ -86,6 +86,8 @@ function notFound(name: string): FactoryError {
 
 /** Userinfo or a query may hold a secret: it would stand in the database. */
 function isPlainUrl(text: string): boolean {
+  // zod runs this also where the format is wrong already.
+  if (!URL.canParse(text)) return false;
   const url = new URL(text);
   return url.username === "" && url.password === "" && url.search === "" && url.hash === "";
 }

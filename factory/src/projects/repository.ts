@@ -68,7 +68,13 @@ function notARepository(path: string, stderr: string): FactoryError {
  */
 export async function readBaseBranch(git: Git, checkout: string, signal: AbortSignal): Promise<string> {
   const head = await git.attempt(["symbolic-ref", "--quiet", "--short", "HEAD"], { cwd: checkout }, signal);
-  if (head.exitCode === 0) return parseRef(head.stdout.trim(), "baseBranch");
+  if (head.exitCode === 0) {
+    const branch = parseRef(head.stdout.trim(), "baseBranch");
+    if ((await readBranch(git, { checkout, branch }, signal)) !== undefined) return branch;
+    throw new FactoryError("not-a-repository", `${checkout} has no commit on ${branch} yet: commit once, a run starts from a commit`, {
+      field: "repo",
+    });
+  }
   for (const branch of ["main", "master"]) if ((await readBranch(git, { checkout, branch }, signal)) !== undefined) return branch;
   throw new FactoryError("bad-input", `baseBranch: ${checkout} has no branch checked out: name one with --base-branch`, {
     field: "baseBranch",

@@ -65,8 +65,9 @@ function createState(row: RunRow, { lease, project, recorder, signal, defaultMod
     cwd: project.repo,
     baseSha: undefined,
     phaseCount: 0,
-    results: {},
-    sessions: {},
+    // Keyed by names that a workflow chooses.
+    results: Object.create(null) as RunState["results"],
+    sessions: Object.create(null) as RunState["sessions"],
     agentPhases: new Map(),
     callNumbers: new Map(),
     currentPhase: undefined,

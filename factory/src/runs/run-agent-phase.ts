@@ -22,7 +22,7 @@ export async function runAgentPhase(
   deps: RunDeps,
   { name, spec }: { name: string; spec: AgentSpec },
 ): Promise<PhaseResult> {
-  parseAgentSpec(name, spec);
+  const label = toLabel(parseAgentSpec(name, spec).label ?? DEFAULT_LABEL);
   const { phaseId } = await openPhase(state, { name, kind: "agent", retries: spec.retries ?? 0 });
   const phase: AgentPhaseState = {
     phaseId,
@@ -35,7 +35,7 @@ export async function runAgentPhase(
   };
   state.agentPhases.set(name, phase);
   await recordSession(state, phase);
-  return runAttempts(state, deps, { phase, label: toLabel(spec.label ?? DEFAULT_LABEL), prompt: spec.prompt });
+  return runAttempts(state, deps, { phase, label, prompt: spec.prompt });
 }
 
 /** A further attempt of a finished agent phase, in its session (T9 `run.correct`). */
@@ -232,7 +232,7 @@ async function endPhase(
 
 function toLabel(label: string): string {
   const normalized = normalizePhaseLabel(label);
-  if (normalized === "") throw new Error(`"${label}" is not a phase label: 1 to 32 of a-z, 0-9 and -`);
+  if (normalized === "") throw new PhaseFailure(`"${label}" is not a phase label: 1 to 32 of a-z, 0-9 and -`);
   return normalized;
 }
 

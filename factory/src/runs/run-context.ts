@@ -49,7 +49,9 @@ export function createRunContext(state: RunState, deps: ExecuteDeps): RunContext
     correct: (name, reason, options) => track(correctAgentPhase(state, deps, { name, reason, options })),
     ask: (question) => ask(state, deps, question),
     fail(reason) {
-      throw new PhaseFailure(reason);
+      throw new PhaseFailure(
+        typeof reason === "string" && reason !== "" ? reason : `run.fail got ${JSON.stringify(reason) ?? "nothing"} for a reason`,
+      );
     },
     log(message) {
       deps.log.info({ runId: state.row.runId, phase: state.currentPhase }, message);

@@ -63,6 +63,8 @@ export interface RunDeps {
 }
 
 const MAX_PHASES = 99;
+const PHASE_NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._-]{0,63}$/u;
+const PHASE_NAME_RULE = "1 to 64 letters, digits, spaces, '.', '_' or '-', a letter or digit first";
 
 export interface OpenedPhase {
   readonly phaseId: string;
@@ -73,6 +75,7 @@ export interface OpenedPhase {
 /** Takes the next place among the run's phases and records its start. */
 export async function openPhase(state: RunState, phase: { name: string; kind: "agent" | "code"; retries: number }): Promise<OpenedPhase> {
   if (state.failure !== undefined) throw state.failure;
+  if (!PHASE_NAME.test(phase.name)) throw new PhaseFailure(`${JSON.stringify(phase.name)} is not a phase name: ${PHASE_NAME_RULE}`);
   if (state.currentPhase !== undefined) {
     throw new Error(`phase ${phase.name} begins while phase ${state.currentPhase} runs: phases of a run are sequential, await each`);
   }

@@ -42,6 +42,21 @@ export function selectRunBills(mirror: Mirror, runId: string): BillRecord[] {
     .map((row) => row as unknown as BillRecord);
 }
 
+/** Bills of runs that no runner's journal knows, summed by the run they name. */
+export function selectOrphanBills(mirror: Mirror): { runId: string | null; calls: number; costUsd: number | null; firstCall: string }[] {
+  return mirror
+    .prepare(
+      "SELECT run_id, COUNT(*) AS calls, SUM(cost_usd) AS cost_usd, MIN(id) AS first_call FROM llm_calls WHERE run_id IS NULL OR run_id NOT IN (SELECT adw_id FROM runs) GROUP BY run_id ORDER BY run_id",
+    )
+    .all()
+    .map((row) => ({
+      runId: row["run_id"] as string | null,
+      calls: Number(row["calls"]),
+      costUsd: row["cost_usd"] as number | null,
+      firstCall: String(row["first_call"]),
+    }));
+}
+
 /** Ids of the runs, the newest first. */
 export function selectRunIds(mirror: Mirror, limit: number): string[] {
   return mirror

@@ -45,7 +45,8 @@ function printBook(book: BookCheck, word: string): string {
   return `attempt ${book.attempt} (${book.label}), ${calls}: ${book.isFactory ? "factory call" : print("harness")} / ${print("proxy")} / ${print("runner")}`;
 }
 
-function printFinding(finding: Finding): string {
+/** One line of a finding: explained or not, the call, the cause, each book's figure. */
+export function printFinding(finding: Finding): string {
   const books = (["harness", "proxy", "runner"] as const).flatMap((name) => {
     const usd = finding[`${name}Usd`];
     return usd === undefined ? [] : [`${name} ${usd === null ? "unknown" : `$${toExact(usd)}`}`];

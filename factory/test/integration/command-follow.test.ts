@@ -10,7 +10,7 @@ import { z } from "zod";
 import { followRun } from "../../src/commands/follow-run.ts";
 import { loadConfig } from "../../src/config.ts";
 import { createApi, findServer } from "../../src/http/api-client.ts";
-import { startInProcess } from "../../src/main.ts";
+import { startInProcess } from "../../src/start-factory.ts";
 import { CLI, runCommandLine, startCommand } from "./support/command-line.ts";
 import { makeSampleRepository } from "./support/running-factory.ts";
 

@@ -5,6 +5,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { RunReportSchema } from "@harnais/contracts/run-report.ts";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { z } from "zod";
+import { loadConfig } from "../../src/config.ts";
+import { createApi } from "../../src/http/api-client.ts";
+import { startInProcess } from "../../src/start-factory.ts";
 import { runCommandLine, startCommand } from "./support/command-line.ts";
 import { makeSampleRepository, readJsonl, runGit } from "./support/running-factory.ts";
 
@@ -53,6 +57,19 @@ describe("bad input and missing parts", () => {
     const { exitCode, stderr } = await run(["run", "change", "x"], dataDir("a"), root);
     expect(exitCode).toBe(2);
     expect(stderr).toContain("[not-a-repository]");
+  });
+
+  test("a repository without a commit", async () => {
+    const empty = join(root, "empty");
+    mkdirSync(empty);
+    runGit(empty, ["init", "--quiet", "--initial-branch=main"]);
+    const { exitCode, stderr } = await run(["run", "change", "x"], dataDir("a"), empty);
+    expect([exitCode, stderr.includes("no commit on main yet")]).toEqual([2, true]);
+  });
+
+  test("a data folder that can never be made", async () => {
+    const { exitCode, stderr } = await run(["runs"], { HARNAIS_DATA_DIR: "/proc/harnais/data" });
+    expect([exitCode, stderr.includes("[storage]")]).toEqual([4, true]);
   });
 
   test("an unknown workflow, an unknown project, an unknown model", async () => {
@@ -144,6 +161,32 @@ describe("run", () => {
     const { exitCode, stdout } = await end;
     expect(exitCode).toBe(130);
     expect(RunReportSchema.parse(JSON.parse(stdout))).toMatchObject({ status: "cancelled", cause: "cancelled" });
+  });
+
+  test("text of a model cannot move the cursor; a workflow that ends the process is not done", async () => {
+    const scenarios = join(root, "odd-scenarios");
+    mkdirSync(scenarios);
+    writeFileSync(
+      join(scenarios, "bell.yaml"),
+      JSON.stringify({ name: "bell", rules: [{ when: {}, then: { text: "a\u001b]0;title\u0007b" } }] }),
+    );
+    const said = await run(["run", "prompt", "x", "--model", "rehearsal/bell"], { ...dataDir("odd"), HARNAIS_SCENARIOS: scenarios });
+    expect([said.exitCode, said.stdout]).toEqual([0, "a\ufffd]0;title\ufffdb\n"]);
+
+    const project = makeSampleRepository(join(root, "exits"));
+    mkdirSync(join(project, ".harnais", "workflows"), { recursive: true });
+    writeFileSync(
+      join(project, ".harnais", "workflows", "exits.ts"),
+      "export default async (run) => { await run.code('e', async () => process.exit(0)); };",
+    );
+    await run(["run", "prompt", "x", "--model", "rehearsal/bell"], { ...dataDir("odd"), HARNAIS_SCENARIOS: scenarios }, project);
+    const config = loadConfig({ env: { PATH: process.env["PATH"], ...dataDir("odd") }, cwd: project });
+    const connection = await startInProcess(config, { carriesOutRuns: false });
+    await createApi(connection).post("/api/projects/exits/trust", { file: "exits.ts" }, z.unknown());
+    await connection.close();
+    const ended = await run(["run", "exits", "x", "--json"], dataDir("odd"), project);
+    expect(ended.exitCode).toBe(1);
+    expect(ended.stderr).toContain("does a workflow call process.exit?");
   });
 
   test("a red run ends with 1 and says where it stopped", async () => {

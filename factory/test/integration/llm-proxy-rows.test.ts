@@ -58,6 +58,14 @@ describeOnBases("providers and prices", (test) => {
     ]);
   });
 
+  test("an address that is no plain URL is refused, not an error of ours", async ({ db }) => {
+    const call = createClient(db);
+    for (const baseUrl of ["http://[::1]:99999/", "http://x y/", "http://user:pw@host/", "ftp://host/"]) {
+      const body = { error: { code: "bad-input", field: "baseUrl" } };
+      expect(await call("POST", "/providers", { ...PROVIDER, name: "odd", baseUrl })).toMatchObject({ status: 400, body });
+    }
+  });
+
   test("a provider is added, shown, changed and removed; of its key only the name is known", async ({ db }) => {
     const call = createClient(db);
     expect(await call("POST", "/providers", PROVIDER)).toEqual({ status: 201, body: { ...PROVIDER, enabled: true, keySet: true } });

@@ -132,7 +132,7 @@ describeOnBases("the engine", (test) => {
       post(`/api/runs/${runId}/answer`, { text: "green" }),
       post(`/api/runs/${runId}/answer`, { text: "red" }),
     ]);
-    expect([first.status, second.status].toSorted()).toEqual([202, 409]);
+    expect(new Set([first.status, second.status])).toEqual(new Set([202, 409]));
     const report = await running.finished(runId);
     expect(report).toMatchObject({ status: "done" });
     expect(report.text).toMatch(/^heard (green|red)$/);
@@ -186,6 +186,18 @@ describeOnBases("the engine", (test) => {
     expect(report).toMatchObject({ status: "failed" });
     expect(report?.reason).toContain(field);
     expect(report?.phases.map(({ name }) => name)).toEqual(["worktree"]);
+  });
+
+  test.each([
+    ["an empty name", `run.code("", async () => 1)`, "is not a phase name"],
+    ["a name with a line end", `run.code("a\\nb", async () => 1)`, "is not a phase name"],
+    ["a bad label", `run.agent("a", { prompt: "x", mode: "explore", label: "No Such!" })`, "is not a phase label"],
+    ["a reason that is no text", `run.code("a", async () => run.fail({ a: 1 }))`, "run.fail got"],
+  ])("refuses %s", async (title, call, says) => {
+    const runId = await start(`odd-${title.replaceAll(" ", "-")}`, `export default async (run) => { await ${call}; };`);
+    const report = await factory?.finished(runId);
+    expect(report).toMatchObject({ status: "failed" });
+    expect(report?.reason).toContain(says);
   });
 
   test("keeps what it knows as a secret out of events, rows and journals", async () => {

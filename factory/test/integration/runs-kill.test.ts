@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { closeSync, cpSync, mkdtempSync, openSync, readdirSync, readFileSync, rmSync, writeFileSync, writeSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { randomHex } from "@harnais/contracts/ids.ts";
@@ -118,6 +118,29 @@ describe("a run cancelled in mid-stream", () => {
     writeFileSync(file, kept);
     expect(unexplained.exitCode).toBe(1);
     expect(unexplained.stdout).toMatch(/UNEXPLAINED .*-a1-c1/);
+  });
+});
+
+describe("what no run claims", () => {
+  test("is unexplained when all runs are checked: bills without a runner's journal, a mirror that is damaged says so", async () => {
+    const runId = await factory.start({ workflow: "prompt", input: "Que fait ce projet ?" });
+    await factory.finished(runId);
+    await factory.finished(await factory.start({ workflow: "prompt", input: "Et les tests ?" }));
+    const folder = join(factory.dataDir, "orphan");
+    cpSync(join(factory.dataDir, "traces"), join(folder, "traces"), { recursive: true });
+    const check = () => runCommandLine(["trace", "check"], { cwd: factory.plume, env: { HARNAIS_DATA_DIR: folder } });
+    expect((await check()).stdout).not.toContain("which no journal knows");
+    rmSync(join(folder, "traces", `${runId}.jsonl`));
+    for (const end of ["", "-wal", "-shm"]) rmSync(join(folder, `factory.db${end}`), { force: true });
+    const orphaned = await check();
+    expect(orphaned.exitCode).toBe(1);
+    expect(orphaned.stdout).toMatch(new RegExp(`UNEXPLAINED ${runId}-01-a1-c1: \\d bills of run ${runId}, which no journal knows`));
+
+    const mirror = openSync(join(folder, "factory.db"), "r+");
+    writeSync(mirror, Buffer.alloc(40_000, 7), 0, 40_000, 4096);
+    closeSync(mirror);
+    const damaged = await check();
+    expect([damaged.exitCode, damaged.stderr.includes("it is rebuilt from the raw files [storage]")]).toEqual([4, true]);
   });
 });
 

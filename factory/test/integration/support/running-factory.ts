@@ -8,7 +8,7 @@ import { expect } from "vitest";
 import { z } from "zod";
 import { type Config, loadConfig } from "../../../src/config.ts";
 import { type Api, createApi } from "../../../src/http/api-client.ts";
-import { startInProcess } from "../../../src/main.ts";
+import { startInProcess } from "../../../src/start-factory.ts";
 
 const ROOT = join(import.meta.dirname, "../../../..");
 const RUN_TIMEOUT_MS = 90_000;
