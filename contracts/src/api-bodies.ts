@@ -81,9 +81,9 @@ export const PriceBody = z.strictObject({
   /** USD per million tokens. */
   input: usdPerMillion,
   output: usdPerMillion,
-  cacheRead: usdPerMillion.optional(),
-  cacheWrite5m: usdPerMillion.optional(),
-  cacheWrite1h: usdPerMillion.optional(),
+  cacheRead: usdPerMillion,
+  cacheWrite5m: usdPerMillion,
+  cacheWrite1h: usdPerMillion,
 });
 export type PriceInput = z.infer<typeof PriceBody>;
 

@@ -73,7 +73,10 @@ async function checkGit({ baseEnv }: Config): Promise<PartReport> {
     );
     return { ...part, status: "ok", version: stdout.trim().replace(/^git version /, ""), detail: "found on PATH" };
   } catch (error) {
-    return { ...part, status: "missing", version: null, detail: messageOf(error), mend: "apt-get install git (or your system's package)" };
+    // Without the launcher nothing is known of git.
+    const isAway = error instanceof FactoryError && error.code === "part-missing";
+    const mend = isAway ? "apt-get install git (or your system's package)" : "see terminals, below";
+    return { ...part, status: "missing", version: null, detail: messageOf(error), mend };
   }
 }
 

@@ -33,7 +33,7 @@ export function createHousekeeping(deps: HousekeepingDeps): () => Promise<void> 
   const keepHouse = async (): Promise<void> => {
     const { db, log, execute } = deps;
     try {
-      const sweep = (mark: { runId: string; sessionIds: readonly string[] }): Promise<void> => sweepRun(deps.launcher, mark);
+      const sweep = (mark: { runId: string; sessionIds: readonly string[] }): Promise<void> => sweepRun(deps, mark);
       const count = await recoverRuns(execute, { ...deps, sweep });
       if (count > 0) log.warn({ count }, "runs that a crash left behind were ended");
       if (isFirst) for (const runId of await findJournalsBehind({ db, tracesDir: execute.tracesDir })) deps.journalsBehind.add(runId);
@@ -52,9 +52,15 @@ export function createHousekeeping(deps: HousekeepingDeps): () => Promise<void> 
   };
 }
 
-async function sweepRun(launcher: Launcher, { runId, sessionIds }: { runId: string; sessionIds: readonly string[] }): Promise<void> {
-  for (const value of sessionIds) await launcher.sweep({ name: SESSION_MARK, value });
-  await launcher.sweep({ name: RUN_MARK, value: runId });
+async function sweepRun(
+  { launcher, log }: HousekeepingDeps,
+  { runId, sessionIds }: { runId: string; sessionIds: readonly string[] },
+): Promise<void> {
+  const marks = [...sessionIds.map((value) => ({ name: SESSION_MARK, value })), { name: RUN_MARK, value: runId }];
+  for (const mark of marks) {
+    const { survivors } = await launcher.sweep(mark);
+    if (survivors.length > 0) log.error({ runId, survivors }, "processes of a run outlived the sweep");
+  }
 }
 
 async function completeJournals({ db, execute, journalsBehind, isLive, log }: HousekeepingDeps): Promise<void> {

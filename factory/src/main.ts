@@ -212,6 +212,7 @@ function createExecuteDeps(house: House): ExecuteDeps {
     }),
     findProject: (projectId) => getProject(db, projectId),
     loadWorkflow: (name, project, options) => house.workflows.load(name, project, options),
+    grantRun: (runId, project) => proxy.addScenarios(runId, toScenariosFolder(project)),
     revokeRun: (runId) => proxy.tokens.revokeRun(runId),
     mirrorRun: () => mirrors.toPostgres(),
     redact: (payload) => redactor.redactJson(payload as Json) as Record<string, unknown>,
@@ -219,6 +220,9 @@ function createExecuteDeps(house: House): ExecuteDeps {
     waitForAnswer: (runId, signal) => waitForAnswer(live, runId, signal),
   };
 }
+
+/** A project's own scenarios of the rehearsal model (D8). */
+const toScenariosFolder = ({ repo }: { readonly repo: string }): string => join(repo, ".harnais", "rehearsal");
 
 function createRequests({ database: { db }, feed, redactor }: House, runs: RunService): RequestService {
   const requests: RequestService = createRequestService({
@@ -261,7 +265,11 @@ function createApplication(
     health: async () => ({ database: house.database.kind }),
     routes: [
       eventsRoutes({ feed, signal, listAfter: (query) => listEventFrames(db, query), lastSeq: () => findLastSeq(db) }),
-      runRoutes({ runs, resolveProject: find, checkModel: async (model) => void (await proxy.catalog.find(model)) }),
+      runRoutes({
+        runs,
+        resolveProject: find,
+        checkModel: async (model, project) => void (await proxy.catalog.find(model, { folder: toScenariosFolder(project) })),
+      }),
       requestRoutes(requests, async (idOrPath) => {
         if (idOrPath !== undefined) return (await find(idOrPath)).id;
         const some = await listProjects(db, { after: undefined, limit: 2 });

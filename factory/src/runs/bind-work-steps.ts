@@ -16,7 +16,6 @@ export function bindWorkSteps(state: RunState, project: WorkProject, deps: Execu
     async openWorktree(signal) {
       const { path, branch, baseSha, uncommittedChanges } = await deps.workbench.open(project, runId, signal);
       state.cwd = path;
-      state.baseSha = baseSha;
       requireLease(await updateRun(deps.db, state.lease, { worktree: path, branch, baseSha }), runId);
       if (uncommittedChanges > 0) {
         const base = `${project.baseBranch}@${baseSha.slice(0, SHORT_SHA)}`;

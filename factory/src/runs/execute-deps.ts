@@ -11,6 +11,8 @@ export interface ExecuteDeps extends RunDeps {
   findProject(projectId: string): Promise<WorkProject & { readonly agent: RunState["harness"]; readonly model: string | null }>;
   /** @throws unknown-workflow, empty-workflow, bad-workflow, untrusted-workflow, workflow-changed */
   loadWorkflow(name: string, project: WorkProject, options: { readonly steps: WorkSteps; readonly sha: string | null }): Promise<Workflow>;
+  /** Makes what the project brings (scenarios of the rehearsal model) the run's own, until `revokeRun`. */
+  grantRun(runId: string, project: WorkProject): void;
   /** Ends the run's rights: its proxy tokens are dead. */
   revokeRun(runId: string): void;
   /** Takes what must not be stored out of an event's words. */

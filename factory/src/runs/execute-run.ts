@@ -27,6 +27,7 @@ export async function executeRun(lease: Lease, deps: ExecuteDeps, signal: AbortS
   const row = await getRun(deps.db, lease.runId);
   if (row === undefined) throw new LeaseLost(`run ${lease.runId} is gone`);
   const project = await deps.findProject(row.projectId);
+  deps.grantRun(row.runId, project);
   const startedAt = performance.now();
   let state: RunState | undefined;
   const recorder = await openRunRecorder(deps, { lease, cwd: () => state?.cwd ?? project.repo });
@@ -63,7 +64,6 @@ function createState(row: RunRow, { lease, project, recorder, signal, defaultMod
     signal,
     failure: undefined,
     cwd: project.repo,
-    baseSha: undefined,
     phaseCount: 0,
     // Keyed by names that a workflow chooses.
     results: Object.create(null) as RunState["results"],

@@ -149,7 +149,6 @@ function toJob(
     sessionId: phase.sessionId,
     resume,
     cwd: state.cwd,
-    ...(state.baseSha === undefined ? {} : { baseSha: state.baseSha }),
     limits: {
       timeoutMs: Math.min(limits.timeoutMs ?? DEFAULT_TIMEOUT_MS, MAX_TIMEOUT_MS),
       idleMs: limits.idleMs ?? DEFAULT_IDLE_MS,

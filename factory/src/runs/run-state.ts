@@ -38,8 +38,6 @@ export interface RunState {
   /** The first definitive failure of a phase: the run is not green, and no phase follows it. */
   failure: PhaseFailure | undefined;
   cwd: string;
-  /** Commit that the worktree was made from, once there is one. */
-  baseSha: string | undefined;
   phaseCount: number;
   readonly results: Record<string, Json>;
   readonly sessions: Record<string, string>;

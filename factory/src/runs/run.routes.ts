@@ -13,13 +13,14 @@ export interface RunRoutesDeps {
   /** A row's id or a path; an unknown path makes the row. @throws not-found, not-a-repository */
   resolveProject(idOrPath: string): Promise<WorkProject>;
   /** @throws unknown-provider, unknown-model */
-  checkModel(model: string): Promise<void>;
+  checkModel(model: string, project: WorkProject): Promise<void>;
 }
 
 export function runRoutes({ runs, resolveProject, checkModel }: RunRoutesDeps): Hono {
   const create = async ({ project, ...run }: CreateRun): Promise<string> => {
-    if (run.model !== undefined) await checkModel(run.model);
-    return runs.create({ ...run, project: await resolveProject(project) });
+    const resolved = await resolveProject(project);
+    if (run.model !== undefined) await checkModel(run.model, resolved);
+    return runs.create({ ...run, project: resolved });
   };
   return new Hono()
     .get("/runs", validate("query", RunsQuery), async (c) => {

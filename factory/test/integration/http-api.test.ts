@@ -190,6 +190,14 @@ describe("events", () => {
   });
 });
 
+test("a project's own rehearsal scenarios answer its runs", async () => {
+  const folder = join(factory.plume, ".harnais", "rehearsal");
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, "own.yaml"), JSON.stringify({ name: "own", rules: [{ when: {}, then: { text: "from the project" } }] }));
+  const runId = await factory.start({ workflow: "prompt", input: "Qui es-tu ?", model: "rehearsal/own" });
+  expect(await factory.finished(runId)).toMatchObject({ status: "done", text: "from the project" });
+});
+
 describe("a project's own workflows", () => {
   const write = (name: string, source: string): void => {
     mkdirSync(join(factory.plume, ".harnais", "workflows"), { recursive: true });

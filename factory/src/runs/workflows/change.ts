@@ -1,8 +1,9 @@
+import { toRequestLine } from "@harnais/contracts/request-line.ts";
 import type { Json } from "@harnais/contracts/json.ts";
 import type { Run, Workflow } from "@harnais/contracts/workflow.ts";
 import { PhaseFailure } from "../run-failures.ts";
 import type { ValidationVerdict } from "../workbench.ts";
-import { toRequestLine } from "./correction.ts";
+
 import type { WorkSteps } from "./work-steps.ts";
 
 const PLAN_SYSTEM_PROMPT = [

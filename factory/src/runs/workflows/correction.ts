@@ -1,7 +1,4 @@
 import { toRequestLine } from "@harnais/contracts/request-line.ts";
-
-export { toRequestLine };
-
 /** What a further attempt is told in the live session: why the one before failed, and the request once more. */
 export function toRetryCorrection(reason: string, input: string): string {
   return [
