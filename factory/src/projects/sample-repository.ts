@@ -1,10 +1,13 @@
-import { cp, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { cp, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { randomHex } from "@harnais/contracts/ids.ts";
 import type { Config } from "../config.ts";
 import { FactoryError } from "../lib/errors.ts";
+import { makeFolder } from "../lib/make-folder.ts";
 import { FACTORY_IDENTITY } from "./commit-tree.ts";
 import type { Git } from "./git.ts";
+
+const FOLDER_MODE = 0o700;
 
 /**
  * Copies the sample project into `target` (missing or empty) as a git repository with one commit on `main`, which
@@ -16,7 +19,7 @@ export async function createSampleRepository(
   target: string,
   signal: AbortSignal,
 ): Promise<{ readonly path: string; readonly commit: string }> {
-  await mkdir(dirname(target), { recursive: true });
+  makeFolder(dirname(target), FOLDER_MODE);
   if ((await readdir(target).catch(() => [])).length > 0) throw new FactoryError("conflict", `${target} is not empty: name another folder`);
   const draft = `${target}.${randomHex(4)}.tmp`;
   try {
