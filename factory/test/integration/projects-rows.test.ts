@@ -120,7 +120,7 @@ describeOnBases("projects", (test) => {
       ["POST", "/projects", { repo: other.path, baseBranch: "nope" }, 400, "baseBranch"],
       ["POST", "/projects", { repo: other.path, baseBranch: "-x" }, 422, "baseBranch"],
       ["POST", "/projects", { repo: other.path, typo: 1 }, 400, "typo"],
-      ["POST", "/projects", { repo: `${other.path}\u0000` }, 422, "repo"],
+      ["POST", "/projects", { repo: `${other.path}\u0000` }, 400, "repo"],
       ["POST", "/projects", { repo: "here" }, 400, "repo"],
       ["POST", "/projects", { repo: bench.dir }, 422, "repo"],
       ["POST", "/projects", {}, 400, "repo"],
