@@ -18,6 +18,8 @@ export default defineConfig({
         test: {
           name: "integration",
           include: ["factory/test/integration/**/*.test.ts"],
+          // Things happen when the machine comes to them: a poll waits, it does not measure.
+          expect: { poll: { timeout: MINUTE_MS } },
           testTimeout: 2 * MINUTE_MS,
           hookTimeout: 2 * MINUTE_MS,
           maxWorkers: 2,

@@ -21,6 +21,7 @@ import type { Launcher } from "./launcher/process.ts";
 import { createLog } from "./lib/create-log.ts";
 import { makeFolder } from "./lib/make-folder.ts";
 import { createRedactor, type Redactor } from "./lib/redaction.ts";
+import { VERSION } from "./lib/version.ts";
 import { createLlmProxy, type LlmProxyServer } from "./llm-proxy/llm-proxy.ts";
 import { createModelRows, ensureDefaultProviders } from "./llm-proxy/model-rows.ts";
 import { priceRoutes } from "./llm-proxy/price.routes.ts";
@@ -31,7 +32,7 @@ import { createGit, type Git } from "./projects/git.ts";
 import { loadProjectWorkflow } from "./projects/project-workflows.ts";
 import { projectRoutes } from "./projects/project.routes.ts";
 import { listProjects } from "./projects/project.sql.ts";
-import { getProject, resolveProject } from "./projects/project.ts";
+import { getProject, lookUpProject, resolveProject } from "./projects/project.ts";
 import { createWorkbench } from "./projects/run-workbench.ts";
 import { createSecretScanner } from "./projects/secret-patterns.ts";
 import { createEventFeed, type EventFeed } from "./runs/event-feed.ts";
@@ -51,7 +52,6 @@ import { createPostgresSource } from "./trace/postgres-source.ts";
 
 // The only place of wiring: config → database → adapters → slices → start.
 
-const VERSION = "0.1.0";
 /** Where neither a run nor its project names a model: nothing is configured, so nothing may cost. */
 const DEFAULT_MODEL = "rehearsal/demo";
 const FOLDER_MODE = 0o700;
@@ -64,6 +64,8 @@ export interface House {
   readonly database: Database;
   readonly launcher: Launcher;
   readonly git: Git;
+  /** Values that must appear nowhere. */
+  readonly knownSecrets: readonly string[];
   readonly redactor: Redactor;
   readonly proxy: LlmProxyServer;
   readonly feed: EventFeed;
@@ -153,14 +155,14 @@ async function openHouse(config: Config, { token, logsToFile }: { token: string;
     await recoverBills(config.dataDir).catch((error: unknown) => log.warn({ err: error }, "bills of killed proxies were not closed"));
     const providers = await listProviders(database.db, "", MAX_PROVIDERS);
     const keyNames = providers.flatMap(({ keyEnv }) => (keyEnv === null ? [] : [keyEnv]));
-    return createHouse(config, { log, database, redactor: createRedactor({ knownSecrets: [...config.knownSecrets(keyNames), token] }) });
+    return createHouse(config, { log, database, knownSecrets: [...config.knownSecrets(keyNames), token] });
   } catch (error) {
     await database.close();
     throw error;
   }
 }
 
-function createHouse(config: Config, { log, database, redactor }: { log: Logger; database: Database; redactor: Redactor }): House {
+function createHouse(config: Config, { log, database, knownSecrets }: Pick<House, "log" | "database" | "knownSecrets">): House {
   const launcher = createLauncher();
   const { db } = database;
   return {
@@ -169,7 +171,8 @@ function createHouse(config: Config, { log, database, redactor }: { log: Logger;
     database,
     launcher,
     git: createGit({ launcher, config }),
-    redactor,
+    knownSecrets,
+    redactor: createRedactor({ knownSecrets }),
     proxy: createLlmProxy({ config, rows: createModelRows(db), log }),
     feed: createEventFeed(),
     live: { controllers: new Map(), answers: new Map() },
@@ -187,7 +190,7 @@ function createExecuteDeps(house: House): ExecuteDeps {
     git: house.git,
     launcher,
     config,
-    scanner: createSecretScanner({ knownSecrets: config.knownSecrets() }),
+    scanner: createSecretScanner({ knownSecrets: house.knownSecrets }),
     redact: (text) => redactor.redact(text),
     warn,
   });
@@ -268,6 +271,7 @@ function createApplication(
       runRoutes({
         runs,
         resolveProject: find,
+        findProject: (idOrPath) => lookUpProject({ db, git }, idOrPath, signal),
         checkModel: async (model, project) => void (await proxy.catalog.find(model, { folder: toScenariosFolder(project) })),
       }),
       requestRoutes(requests, async (idOrPath) => {

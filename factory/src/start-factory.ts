@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { Config } from "./config.ts";
+import { prepareDataDir } from "./db/data-dir.ts";
 import type { Connection } from "./http/api-client.ts";
 import { type HttpServer, listenHttp } from "./http/server.ts";
 import { removeServerFile, writeServerFile } from "./http/server-file.ts";
@@ -74,6 +75,7 @@ export async function startInProcess(config: Config, { carriesOutRuns }: { carri
 /** The sample project as a repository in `folder`, made when it is not there. */
 export async function ensureSampleRepository(config: Config, folder: string): Promise<void> {
   if (existsSync(join(folder, ".git"))) return;
+  prepareDataDir(config.dataDir);
   const git = createGit({ launcher: createLauncher(), config });
   await createSampleRepository({ git, config }, folder, new AbortController().signal);
 }

@@ -32,15 +32,27 @@ const DEFAULT_VALIDATION_ATTEMPTS = 3;
  * @throws not-found (no such id), not-a-repository, bad-input.
  */
 export async function resolveProject(deps: ProjectDeps, idOrPath: string, signal: AbortSignal): Promise<ProjectView> {
+  const found = await findByIdOrPath(deps, idOrPath, signal);
+  return typeof found === "string" ? makeProject(deps, { repo: found }, signal) : toView(found);
+}
+
+/** The same without making a row. @throws not-found, not-a-repository. */
+export async function lookUpProject(deps: ProjectDeps, idOrPath: string, signal: AbortSignal): Promise<ProjectView> {
+  const found = await findByIdOrPath(deps, idOrPath, signal);
+  if (typeof found !== "string") return toView(found);
+  throw new FactoryError("not-found", `no project at ${found}: \`harnais projects list\` shows them`, { field: "project" });
+}
+
+/** The row, or the checkout that has none. */
+async function findByIdOrPath(deps: ProjectDeps, idOrPath: string, signal: AbortSignal): Promise<ProjectRow | string> {
   const row = SLUG.test(idOrPath) ? await findProject(deps.db, idOrPath) : undefined;
-  if (row !== undefined) return toView(row);
+  if (row !== undefined) return row;
   if (!/[\\/]/.test(idOrPath))
     throw new FactoryError("not-found", `no project ${idOrPath}: \`harnais projects list\` shows them; a path makes one`, {
       field: "project",
     });
   const { checkout } = await findRepository(deps.git, idOrPath, signal);
-  const known = await findProjectByRepo(deps.db, checkout);
-  return known === undefined ? makeProject(deps, { repo: checkout }, signal) : toView(known);
+  return (await findProjectByRepo(deps.db, checkout)) ?? checkout;
 }
 
 /** @throws not-found. */

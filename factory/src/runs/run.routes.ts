@@ -12,11 +12,13 @@ export interface RunRoutesDeps {
   readonly runs: RunService;
   /** A row's id or a path; an unknown path makes the row. @throws not-found, not-a-repository */
   resolveProject(idOrPath: string): Promise<WorkProject>;
+  /** The same, looked up only: reading makes no row. @throws not-found, not-a-repository */
+  findProject(idOrPath: string): Promise<WorkProject>;
   /** @throws unknown-provider, unknown-model */
   checkModel(model: string, project: WorkProject): Promise<void>;
 }
 
-export function runRoutes({ runs, resolveProject, checkModel }: RunRoutesDeps): Hono {
+export function runRoutes({ runs, resolveProject, findProject, checkModel }: RunRoutesDeps): Hono {
   const create = async ({ project, ...run }: CreateRun): Promise<string> => {
     const resolved = await resolveProject(project);
     if (run.model !== undefined) await checkModel(run.model, resolved);
@@ -29,7 +31,7 @@ export function runRoutes({ runs, resolveProject, checkModel }: RunRoutesDeps): 
         limit,
         ...(after === undefined ? {} : { after }),
         ...(status === undefined ? {} : { status }),
-        ...(project === undefined ? {} : { projectId: (await resolveProject(project)).id }),
+        ...(project === undefined ? {} : { projectId: (await findProject(project)).id }),
       });
       return c.json(page);
     })

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { OPERATIONS } from "../../src/http/openapi.ts";
-import { openFactory, type RunningFactory } from "./support/running-factory.ts";
+import { makeSampleRepository, openFactory, type RunningFactory } from "./support/running-factory.ts";
 
 let factory: RunningFactory;
 beforeAll(async () => {
@@ -111,6 +111,14 @@ describe("the API's door", () => {
     }
     // Nothing to read, nothing to refuse.
     expect((await factory.send("/api/runs/deadbeef/cancel", { method: "POST" })).status).toBe(404);
+  });
+
+  test("a list of a project's runs makes no project", async () => {
+    const other = makeSampleRepository(join(factory.dataDir, "..", "other"));
+    const response = await factory.send(`/api/runs?project=${encodeURIComponent(other)}`);
+    expect([response.status, (await errorOf(response)).field]).toEqual([404, "project"]);
+    const { items } = (await (await factory.send("/api/projects")).json()) as { items: { repo: string }[] };
+    expect(items.map(({ repo }) => repo)).not.toContain(other);
   });
 
   test("a body of 2 MiB is refused as too large", async () => {

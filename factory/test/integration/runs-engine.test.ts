@@ -220,13 +220,13 @@ describeOnBases("a start after a crash", (test) => {
     const { databaseUrl } = testDatabase;
     const first = await openFactory({ databaseUrl });
     const runId = await first.start({ workflow: "prompt", input: "Que fait ce projet ?" });
-    await first.finished(runId);
+    const { project } = await first.finished(runId);
     const journal = join(first.dataDir, "traces", `${runId}.jsonl`);
     const root = await first.stop();
     const whole = readFileSync(journal, "utf8");
     writeFileSync(journal, whole.slice(0, whole.lastIndexOf("\n", whole.length - 2) + 1));
     const database = await openDatabase({ dataDir: first.dataDir, databaseUrl });
-    await storeOldRequest(database.db);
+    await storeOldRequest(database.db, project);
     await database.close();
 
     const second = await openFactory({ databaseUrl, root });
@@ -241,9 +241,9 @@ describeOnBases("a start after a crash", (test) => {
 });
 
 /** A request of an hour ago that got no further than its first row. */
-async function storeOldRequest(db: TestDb): Promise<void> {
+async function storeOldRequest(db: TestDb, projectId: string): Promise<void> {
   const createdAt = new Date(Date.now() - 3_600_000).toISOString();
-  const row = { id: "req_0123456789ab", door: "console" as const, text: "Que fait ce projet ?", projectId: "plume", scope: null };
+  const row = { id: "req_0123456789ab", door: "console" as const, text: "Que fait ce projet ?", projectId, scope: null };
   await db
     .insertInto("requests")
     .values({ ...row, intent: "question", status: "received", reason: null, createdAt })
