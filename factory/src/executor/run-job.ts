@@ -11,6 +11,7 @@ import { type CallBook, createCallBook } from "./call-book.ts";
 import { checkOwed, type OwedDeps } from "./check-owed.ts";
 import { followAttempt } from "./follow-attempt.ts";
 import type { Job, JobObserver, JobOutcome, RunJob } from "./job.ts";
+import { createLabelMarker, type LabelMarker } from "./label-marker.ts";
 import { type AttemptFailure, judgeAttempt, toBug, toFailure } from "./judge-attempt.ts";
 import { prepareAttempt, SESSION_MARK } from "./prepare-attempt.ts";
 
@@ -33,6 +34,8 @@ interface Attempt {
   readonly observer: JobObserver;
   readonly book: CallBook;
   readonly log: Logger;
+  /** Where the attempt is: `starting`, the job's label, `structured-repair` while owed output is read. */
+  readonly marker: LabelMarker;
   /** The CLI's last text, as it was said. */
   text: string;
 }
@@ -45,11 +48,12 @@ export function createRunJob(deps: RunJobDeps): RunJob {
   return async (job, observer, signal) => {
     const startedAt = performance.now();
     const log = deps.log.child({ runId: job.runId, phaseId: job.phaseId, attempt: job.attempt });
-    const attempt: Attempt = { job, observer, book: createCallBook(job.label), log, text: "" };
+    const attempt: Attempt = { job, observer, book: createCallBook(job.label), log, marker: createLabelMarker("starting"), text: "" };
     const isFree = !liveSessions.has(job.sessionId);
     liveSessions.add(job.sessionId);
     const ending = isFree ? await endAttempt(attempt, deps, signal) : toInUse(job);
     if (isFree) liveSessions.delete(job.sessionId);
+    log.info({ label: attempt.marker.currentPhase(), ended: ending.type, ms: attempt.marker.durations() }, "attempt ended");
     return toOutcome(attempt, ending, { durationMs: performance.now() - startedAt, redactor: deps.redactor });
   };
 }
@@ -83,6 +87,7 @@ async function carryOut(attempt: Attempt, deps: RunJobDeps, signal: AbortSignal)
   if (job.resume) warnOfSurvivors(await deps.launcher.sweep({ name: SESSION_MARK, value: job.sessionId }), log);
   const prepared = await prepareAttempt(job, { ...deps, log }, agent);
   try {
+    attempt.marker.onPhase(job.label);
     const context = { launcher: deps.launcher, redactor: deps.redactor, log, book, observer, maxTurns: job.limits.maxTurns };
     const facts = await followAttempt(prepared, context, signal);
     attempt.text = facts.evidence.text;
@@ -90,6 +95,7 @@ async function carryOut(attempt: Attempt, deps: RunJobDeps, signal: AbortSignal)
     signal.throwIfAborted();
     const failure = judgeAttempt(facts, agent, job);
     if (failure !== undefined) return failure;
+    if (job.output !== undefined) attempt.marker.onPhase(STRUCTURED_REPAIR_LABEL);
     return await checkOwed(job, deps, { text: attempt.text, book }, signal);
   } finally {
     for (const path of [prepared.options.stdinFile, prepared.tempDir]) {
