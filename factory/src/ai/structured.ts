@@ -8,7 +8,7 @@ import { REPAIR_SYSTEM, toRepairPrompt } from "./repair-prompt.ts";
 import type { ReadStructured, StructuredRequest, StructuredResult } from "./structured-port.ts";
 
 /** Phase label of every repair call (X1). */
-const STRUCTURED_REPAIR_LABEL = "structured-repair";
+export const STRUCTURED_REPAIR_LABEL = "structured-repair";
 
 /** Reads structured output, with one repair call through `proxy` when the text does not hold it. */
 export function createReadStructured(proxy: LlmProxy): ReadStructured {

@@ -2,6 +2,7 @@ import { rm } from "node:fs/promises";
 import type { Json } from "@harnais/contracts/json.ts";
 import type { Logger } from "pino";
 import { type Agents, findAgent } from "../agents/registry.ts";
+import { STRUCTURED_REPAIR_LABEL } from "../ai/structured.ts";
 import type { Config } from "../config.ts";
 import type { Launcher } from "../launcher/process.ts";
 import { messageOf } from "../lib/errors.ts";
